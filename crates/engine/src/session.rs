@@ -22,6 +22,7 @@ mod credits;
 mod given;
 mod granting;
 mod jobs;
+mod listening;
 pub mod live;
 mod mail;
 pub mod outbox;

@@ -5,18 +5,16 @@ use std::sync::Arc;
 use store::Receipt;
 use tokio::sync::oneshot;
 use vocabulary::{
-    Audience, Call, Caller, Changes, Fact, Idempotency, NoteFact, PlannedCall, Refusal, Reply,
-    RunningTurn, Seq, StartTurn, StartedTurn, Status, StatusReason, SteerTurn, SteeredTurn,
-    ThreadFact, ThreadView, Title, TitleSource, TurnFact, TurnId, TurnOutcome, UserInput, Why,
+    Audience, Call, Caller, Changes, Fact, Idempotency, NoteFact, Refusal, Reply, StartTurn,
+    StartedTurn, Status, StatusReason, SteerTurn, SteeredTurn, ThreadFact, Title, TitleSource,
+    TurnFact, TurnId, TurnOutcome, UserInput, Why,
 };
 
 use super::given::{
     changed_settings, check_ids, check_input, hash_of, own_name, receipts, title_of,
 };
 use super::jobs::{WITH_CONVERSATION, WITH_THREAD};
-use super::{
-    AttachedListener, ListenFrom, Outcome, Replied, RoundOutcome, Session, SessionView, storage,
-};
+use super::{Outcome, Replied, RoundOutcome, Session, storage};
 use crate::Ended;
 use crate::library::{offer, remains};
 use crate::limits::STEERS_MAX;
@@ -96,7 +94,7 @@ impl Session {
         Ok(())
     }
 
-    async fn start_turn(
+    pub(super) async fn start_turn(
         &mut self,
         start: StartTurn,
         caller: &Caller,
@@ -405,114 +403,6 @@ impl Session {
         self.shared.thread_removed(&self.card);
         let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
         Ok(Some(RoundOutcome::End(Ended::Deleted)))
-    }
-
-    /// A listener, and the turn that it starts. The listener comes first, so that it misses nothing of the
-    /// turn; it goes again if there is none.
-    pub(super) async fn attach(
-        &mut self,
-        audience: Audience,
-        from: ListenFrom,
-        start: Option<(Box<StartTurn>, Caller)>,
-        reply: oneshot::Sender<Result<AttachedListener, Refusal>>,
-    ) {
-        let head = self.recorder.last();
-        let (cursor, replay_to) = match from {
-            ListenFrom::Head => (head, None),
-            ListenFrom::After(after) if after > head => {
-                let message = format!("position {after} is past the head, {head}");
-                let _ = reply.send(Err(Refusal::invalid("after", message)));
-                return;
-            }
-            ListenFrom::After(after) => (after, Some(head)),
-        };
-        let mut seen = self.seen_at(head);
-        let outbox = &self.recorder.outbox;
-        let (store, reset_at) = (Arc::clone(&self.store), self.state.reset_at);
-        let listener = outbox.listen(store, audience, cursor, replay_to, reset_at);
-        let started = match start {
-            None => {
-                self.activate();
-                None
-            }
-            Some((start, caller)) => match self.start_turn(*start, &caller).await {
-                Ok(started) => Some(started),
-                Err(refusal) => {
-                    let _ = reply.send(Err(refusal));
-                    return;
-                }
-            },
-        };
-        self.resting.close_when_idle = false;
-        seen.view.woken = std::mem::take(&mut self.woken);
-        let attached = AttachedListener {
-            seen,
-            listener: listener.into(),
-            started,
-        };
-        self.recorder.after_commit(move |committed| {
-            let _ = reply.send(committed.map(|()| attached));
-        });
-    }
-
-    /// Answers with the thread as it is, once all of that is on disk.
-    pub(super) fn look(&mut self, reply: oneshot::Sender<SessionView>) {
-        let head = self.recorder.last();
-        let seen = self.seen_at(head);
-        self.recorder.reply_after_commit(head, move |committed| {
-            if committed.is_ok() {
-                let _ = reply.send(seen);
-            }
-        });
-    }
-
-    fn seen_at(&self, head: Seq) -> SessionView {
-        SessionView {
-            view: self.view(head),
-            turn_from: self.state.turn.as_ref().map(|turn| turn.started_seq),
-            from_ordinal: self.state.history_from,
-        }
-    }
-
-    fn view(&self, head: Seq) -> ThreadView {
-        ThreadView {
-            thread: self.shown_thread(),
-            head,
-            turn: self.running_turn(),
-            asks: self.state.asks.clone(),
-            plan: self.state.plan.clone(),
-            plan_turn: self.state.plan_turn.clone(),
-            recent: Vec::new(),
-            woken: false,
-            kept: self.recorder.kept,
-            listeners: self.recorder.outbox.listeners(),
-            // Filled in by who asked, who may wait for it to be found out.
-            sandbox: vocabulary::SandboxInForce::default(),
-            effort: None,
-        }
-    }
-
-    fn running_turn(&self) -> Option<RunningTurn> {
-        let turn = self.state.turn.as_ref()?;
-        Some(RunningTurn {
-            turn: turn.turn.clone(),
-            started_at: turn.started_at,
-            input: turn.input.clone(),
-            text: self.live.texts(),
-            reasoning: self.live.reasoning(),
-            calls: turn
-                .calls
-                .iter()
-                .map(|call| PlannedCall {
-                    call: call.call.clone(),
-                    started: call.started,
-                    finished: call.finished,
-                })
-                .collect(),
-            step: self.live.step(),
-            live: self.live.items(),
-            events: Vec::new(),
-        })
     }
 }
 
