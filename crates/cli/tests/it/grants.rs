@@ -1,6 +1,5 @@
 //! Grants and rules as their user meets them: given over a socket, taken back on the command line.
 
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,9 +10,8 @@ use testkit::process::Launch;
 use testkit::{Client, Process, Scratch};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tokio::process::Command;
 
-use crate::{DRAGOMAN, Visitor, tell};
+use crate::{DRAGOMAN, Visitor, command, tell};
 
 const LIMIT: Duration = Duration::from_secs(90);
 /// What is asked for in every mode.
@@ -21,21 +19,7 @@ const COMMAND: &str = "rm -rf built";
 
 /// What `dragoman grants` said, and whether it ended well.
 async fn grants(scratch: &Scratch, words: &[&str]) -> anyhow::Result<(bool, String)> {
-    let output = Command::new(DRAGOMAN)
-        .arg("grants")
-        .args(words)
-        .current_dir(scratch.workspace())
-        .env_clear()
-        .env("HOME", scratch.user())
-        .env("DRAGOMAN_HOME", scratch.home())
-        .stdin(Stdio::null())
-        .output()
-        .await?;
-    let said = match output.status.success() {
-        true => output.stdout,
-        false => output.stderr,
-    };
-    Ok((output.status.success(), String::from_utf8(said)?))
+    command::said(scratch, &[&["grants"], words].concat()).await
 }
 
 /// A codex client in a thread.

@@ -1,16 +1,14 @@
 //! Tenants, members and API tokens as operators and clients meet them: made on the command line, shown at
 //! every door, and taken back while sockets are open and turns run.
 
-use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use testkit::process::Launch;
 use testkit::{Client, Process, Scratch};
-use tokio::process::Command;
 
-use crate::{DRAGOMAN, Site, Visitor, tell};
+use crate::{DRAGOMAN, Site, Visitor, command, tell};
 
 const LIMIT: Duration = Duration::from_secs(60);
 /// What the server closes with, when what somebody came in by is not good any more.
@@ -18,19 +16,9 @@ const POLICY: u16 = 1008;
 
 /// What `dragoman WORDS` said, or why it failed.
 async fn dragoman(scratch: &Scratch, words: &[&str]) -> anyhow::Result<String> {
-    let output = Command::new(DRAGOMAN)
-        .args(words)
-        .current_dir(scratch.workspace())
-        .env_clear()
-        .env("HOME", scratch.user())
-        .env("DRAGOMAN_HOME", scratch.home())
-        .stdin(Stdio::null())
-        .output()
-        .await?;
-    match output.status.success() {
-        true => Ok(String::from_utf8(output.stdout)?),
-        false => bail!("{}", String::from_utf8_lossy(&output.stderr)),
-    }
+    let (well, said) = command::said(scratch, words).await?;
+    ensure!(well, "{said}");
+    Ok(said)
 }
 
 /// Its id and its secret.

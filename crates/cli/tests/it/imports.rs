@@ -1,7 +1,6 @@
 //! Sessions of another program: snapshots at start, a database on request; nobody starts from zero.
 
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
@@ -9,9 +8,8 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use testkit::process::Launch;
 use testkit::{Process, Scratch};
-use tokio::process::Command;
 
-use crate::{DRAGOMAN, Visitor, tell};
+use crate::{DRAGOMAN, Visitor, command, tell};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const FIRST: &str = "6f1c2a9e-1111-4222-8333-444455556666";
@@ -19,15 +17,7 @@ const SECOND: &str = "6f1c2a9e-1111-4222-8333-444455557777";
 
 /// Runs `dragoman`; says whether it ended well, and all that it said.
 pub async fn dragoman(scratch: &Scratch, words: &[&str]) -> anyhow::Result<(bool, String)> {
-    let output = Command::new(DRAGOMAN)
-        .args(words)
-        .current_dir(scratch.workspace())
-        .env_clear()
-        .env("HOME", scratch.user())
-        .env("DRAGOMAN_HOME", scratch.home())
-        .stdin(Stdio::null())
-        .output()
-        .await?;
+    let output = command::run(scratch, words).await?;
     let said = [output.stdout, output.stderr].concat();
     Ok((output.status.success(), String::from_utf8(said)?))
 }

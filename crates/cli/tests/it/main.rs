@@ -5,6 +5,7 @@ mod benches;
 mod busy;
 mod checkpoints;
 mod checks;
+mod command;
 mod crashes;
 mod credits;
 mod defaults;

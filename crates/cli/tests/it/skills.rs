@@ -1,41 +1,20 @@
 //! Skills and trust as their user meets them: on the command line, and in a client beside it.
 
-use std::process::Stdio;
-
 use anyhow::ensure;
 use serde_json::{Value, json};
 use testkit::process::Launch;
 use testkit::{Client, Process, Scratch};
-use tokio::process::Command;
 
-use crate::DRAGOMAN;
-
-/// What a command said, and whether it ended well.
-async fn dragoman(scratch: &Scratch, words: &[&str]) -> anyhow::Result<(bool, String)> {
-    let output = Command::new(DRAGOMAN)
-        .args(words)
-        .current_dir(scratch.workspace())
-        .env_clear()
-        .env("HOME", scratch.user())
-        .env("DRAGOMAN_HOME", scratch.home())
-        .stdin(Stdio::null())
-        .output()
-        .await?;
-    let said = match output.status.success() {
-        true => output.stdout,
-        false => output.stderr,
-    };
-    Ok((output.status.success(), String::from_utf8(said)?))
-}
+use crate::{DRAGOMAN, command};
 
 async fn said(scratch: &Scratch, words: &[&str]) -> anyhow::Result<String> {
-    let (well, said) = dragoman(scratch, words).await?;
+    let (well, said) = command::said(scratch, words).await?;
     ensure!(well, "{words:?}: {said}");
     Ok(said)
 }
 
 async fn complained(scratch: &Scratch, words: &[&str]) -> anyhow::Result<String> {
-    let (well, said) = dragoman(scratch, words).await?;
+    let (well, said) = command::said(scratch, words).await?;
     ensure!(!well, "{words:?} went well: {said}");
     Ok(said)
 }
