@@ -126,6 +126,8 @@ pub enum Act {
     NoMcp,
     /// Runs the program itself, as whoever operates the server does: `tenants credit --set 1`.
     Operate,
+    /// Another server on the same data takes the thread: somebody joins it there.
+    HandOver,
     /// `kill -9` of the server.
     Kill,
     Restart,
@@ -249,6 +251,7 @@ impl Step {
             | Act::Disconnect
             | Act::Send
             | Act::Operate
+            | Act::HandOver
             | Act::Kill
             | Act::Restart
             | Act::Terminate
@@ -300,9 +303,13 @@ impl Step {
                 };
             }
             Act::Close | Act::Terminate => Wanted::Closed,
-            Act::Disconnect | Act::Send | Act::Operate | Act::Kill | Act::Restart | Act::Wait => {
-                Wanted::Nothing
-            }
+            Act::Disconnect
+            | Act::Send
+            | Act::Operate
+            | Act::HandOver
+            | Act::Kill
+            | Act::Restart
+            | Act::Wait => Wanted::Nothing,
         })
     }
 

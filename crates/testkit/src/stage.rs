@@ -65,6 +65,8 @@ pub async fn play(
         actors: BTreeMap::new(),
         transcript: Transcript::new(title, scenario.several_clients()),
         scratch,
+        launch,
+        elsewhere: None,
     };
     for (index, step) in scenario.steps.iter().enumerate() {
         let outcome = stage.step(step).await;
@@ -81,6 +83,9 @@ struct Stage {
     actors: BTreeMap<String, Actor>,
     transcript: Transcript,
     scratch: Scratch,
+    launch: Launch,
+    /// Another server on the same data, and who is connected there.
+    elsewhere: Option<(Process, Client)>,
 }
 
 /// One client of the story.
@@ -127,6 +132,7 @@ impl Stage {
                 let words: Vec<&str> = words.split_whitespace().collect();
                 self.server.operate(&words).await?;
             }
+            Act::HandOver => self.hand_over(&step.client).await?,
             Act::Kill => {
                 self.server.kill9().await?;
                 self.lose_sockets();
@@ -205,6 +211,30 @@ impl Stage {
         };
         self.actors.insert(name.to_owned(), actor);
         self.send(name, greeting).await
+    }
+
+    /// Nothing of what is said elsewhere is in the transcript.
+    async fn hand_over(&mut self, name: &str) -> anyhow::Result<()> {
+        let thread = self.actor(name)?.tongue.thread().map(str::to_owned);
+        let thread = thread.with_context(|| format!("{name} has no thread yet"))?;
+        let server = Process::start(&self.launch).await?;
+        let mut tongue = (self.language.learn)();
+        let mut client = Client::connect(&tongue.url(server.url(), Some(&thread))).await?;
+        let mut next = tongue.greet(Some(&thread));
+        loop {
+            for frame in next {
+                client.send(frame).await?;
+            }
+            let Heard::Frame(frame) = client.recv().await? else {
+                bail!("the other server closed the socket");
+            };
+            if tongue.hear(&frame)?.contains(&Signal::Connected) {
+                break;
+            }
+            next = tongue.follow_up();
+        }
+        self.elsewhere = Some((server, client));
+        Ok(())
     }
 
     async fn send(&mut self, name: &str, frames: Vec<String>) -> anyhow::Result<()> {

@@ -54,7 +54,7 @@ const TONGUES: &[&str] = &[
     "pioneer",
 ];
 tongue!(cowork asked_on_connecting settings sign_in mcp_settings closed_and_deleted failed_call);
-tongue!(diminuendo gateway heartbeat agent_types members workspace_files);
+tongue!(diminuendo gateway heartbeat handed_over agent_types members workspace_files);
 tongue!(zane);
 tongue!(codex);
 tongue!(pioneer);
