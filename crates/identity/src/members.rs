@@ -118,6 +118,15 @@ fn check_within(by: Role, roles: &[Role]) -> Result<(), IdentityError> {
 }
 
 impl Directory {
+    /// Whoever runs the server stays the owner of its own tenant.
+    async fn check_changeable(&self, tenant: &TenantId, id: &str) -> Result<(), IdentityError> {
+        self.check_tenant(tenant).await?;
+        match is_own_user(tenant, id) {
+            true => Err(IdentityError::Permanent(id.to_owned())),
+            false => Ok(()),
+        }
+    }
+
     /// Changes a member, or makes one. `by` is the role of who wants it: owner for the operator.
     pub async fn set_member(
         &self,
@@ -126,10 +135,7 @@ impl Directory {
         by: Role,
         about: &MemberChange,
     ) -> Result<Member, IdentityError> {
-        self.check_tenant(tenant).await?;
-        if is_own_user(tenant, id) {
-            return Err(IdentityError::Permanent(id.to_owned()));
-        }
+        self.check_changeable(tenant, id).await?;
         let plan = |all: Vec<Member>| {
             let all = present(all);
             let known = all.iter().find(|member| member.id == id);
@@ -179,10 +185,7 @@ impl Directory {
         id: &str,
         by: Role,
     ) -> Result<(), IdentityError> {
-        self.check_tenant(tenant).await?;
-        if is_own_user(tenant, id) {
-            return Err(IdentityError::Permanent(id.to_owned()));
-        }
+        self.check_changeable(tenant, id).await?;
         let plan = |all: Vec<Member>| {
             let all = present(all);
             let known = all.iter().find(|member| member.id == id);
