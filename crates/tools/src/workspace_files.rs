@@ -278,13 +278,20 @@ fn step_by_step(base: impl AsFd, path: &Path, flags: OFlags) -> Result<OwnedFd> 
     Ok(held)
 }
 
-// The fields differ in width from one machine to another.
-#[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+#[allow(
+    clippy::useless_conversion,
+    clippy::unnecessary_cast,
+    reason = "the fields differ in width from one machine to another"
+)]
 fn size_of_file(stat: &Stat) -> u64 {
     stat.st_size as u64
 }
 
-#[allow(clippy::useless_conversion, clippy::unnecessary_cast)]
+#[allow(
+    clippy::useless_conversion,
+    clippy::unnecessary_cast,
+    reason = "as above"
+)]
 fn listed_file(path: &Path, stat: &Stat) -> ListedFile {
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => ListedKind::File,
