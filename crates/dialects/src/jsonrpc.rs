@@ -124,6 +124,8 @@ struct Envelope<'a, P: Serialize> {
     result: Option<&'a P>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<RpcError<'a>>,
+    #[serde(rename = "emittedAtMs", skip_serializing_if = "Option::is_none")]
+    emitted_at_ms: Option<i64>,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -146,6 +148,17 @@ impl VersionField {
         let envelope = Envelope {
             method: Some(method),
             params: Some(params),
+            ..self.empty()
+        };
+        write(&envelope)
+    }
+
+    /// One that says when what it tells happened.
+    pub fn stamped(self, method: &str, params: &impl Serialize, emitted_at_ms: i64) -> Frame {
+        let envelope = Envelope {
+            method: Some(method),
+            params: Some(params),
+            emitted_at_ms: Some(emitted_at_ms),
             ..self.empty()
         };
         write(&envelope)
@@ -195,6 +208,7 @@ impl VersionField {
             params: None,
             result: None,
             error: None,
+            emitted_at_ms: None,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolOutput};
+use vocabulary::{Effects, FileChange, OutputStream, PlanStep, Question, Subject, ToolOutput};
 
 pub mod agent_files;
 mod ask;
@@ -93,6 +93,11 @@ pub trait Tool: Send + Sync + 'static {
     fn effects(&self) -> Effects;
     /// What a call with this input is about. Input that cannot be run has a subject all the same.
     fn subject(&self, input: &Value) -> Subject;
+    /// What a call with this input would make of files as they are now, for people to see before it
+    /// runs; nothing where that is not known. Reads files.
+    fn preview(&self, _scope: &Scope, _seen: &SeenFiles, _input: &Value) -> Vec<FileChange> {
+        Vec::new()
+    }
     /// Whether a person must allow this input before it runs. Bad input is judged harmless here:
     /// `run` refuses it without any effect.
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement;

@@ -62,7 +62,9 @@ pub use facts::{
     ThreadFact, ToolFact, TurnFact,
 };
 pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
-pub use item::{Item, Native, PlanStep, PlanStepStatus, ReasoningKind};
+pub use item::{
+    Item, Native, PART_BREAK, PlanStep, PlanStepStatus, ReasoningKind, reasoning_parts,
+};
 pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
     WorkspaceChange, WorkspaceDirectory,

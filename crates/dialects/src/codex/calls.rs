@@ -2,6 +2,7 @@
 
 use vocabulary::{AskId, ThreadId};
 
+use super::resuming::FirstPage;
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
 use super::wire::params::{ListMcpServerStatusParams, ModelListParams};
@@ -32,9 +33,16 @@ pub enum CodexPurpose {
     ServerList(Id, ListMcpServerStatusParams),
     StartCreate(Id),
     StartListen(Id),
+    /// A page of a thread's turns, before it is heard.
+    ResumePage {
+        id: Id,
+        turns: bool,
+        listing: TurnListing,
+    },
     Resume {
         id: Id,
         turns: bool,
+        page: Option<Box<FirstPage>>,
     },
     Read(Id),
     ReadTurns(Id),

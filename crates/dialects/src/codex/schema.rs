@@ -85,7 +85,6 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ItemStarted<'static>>("item/started")
         .notification::<ItemCompleted<'static>>("item/completed")
         .notification::<Delta<'static>>("item/agentMessage/delta")
-        .notification::<Delta<'static>>("item/reasoning/textDelta")
         .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
         .notification::<Value>("item/reasoning/summaryPartAdded")
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
@@ -109,6 +108,8 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<Empty>();
     match endpoint {
         Endpoint::Zane => table
+            .notification::<Delta<'static>>("item/reasoning/textDelta")
+            .notification::<Delta<'static>>("item/fileChange/outputDelta")
             .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
             .other::<ServerControl<'static>>(),
         Endpoint::Codex => table

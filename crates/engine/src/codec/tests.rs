@@ -288,6 +288,7 @@ fn facts() -> Vec<Fact> {
             text: "thought".to_owned(),
             partial: false,
             native: None,
+            breaks: Vec::new(),
         },
         Item::File {
             media_type: "image/png".to_owned(),
@@ -359,6 +360,7 @@ fn turn_facts() -> Vec<TurnFact> {
             reasoning: Vec::new(),
             usage: Some(Usage::default()),
             model: Some(model()),
+            started_at: None,
         },
     ]
 }
@@ -425,6 +427,7 @@ fn tool_facts() -> Vec<ToolFact> {
         ToolFact::Exited { exit_code: 3 },
         ToolFact::Finished {
             outcome: ToolOutcome::Succeeded(output),
+            duration_ms: None,
         },
         ToolFact::Finished {
             outcome: ToolOutcome::Succeeded(ToolOutput::Content(vec![
@@ -440,11 +443,13 @@ fn tool_facts() -> Vec<ToolFact> {
                 },
                 ContentBlock::Structured(json!({"n": 1})),
             ])),
+            duration_ms: None,
         },
         ToolFact::Finished {
             outcome: ToolOutcome::NotRun {
                 why: "w".to_owned(),
             },
+            duration_ms: None,
         },
     ]
 }

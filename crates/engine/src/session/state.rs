@@ -227,6 +227,7 @@ impl ThreadState {
                 self.plan_turn = turn.clone();
             }
             TurnFact::UsageAdded { turn, usage, .. } => self.spend(turn.as_ref(), *usage),
+            TurnFact::SteerPlaced { .. } => {}
         }
     }
 
@@ -343,7 +344,11 @@ impl ThreadState {
                 };
                 Some((role, tool.tag.turn.clone(), tool.tag.step))
             }
-            Fact::Turn(TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. })
+            Fact::Turn(
+                TurnFact::SteerPlaced { .. }
+                | TurnFact::PlanChanged { .. }
+                | TurnFact::UsageAdded { .. },
+            )
             | Fact::Item { .. }
             | Fact::Step { .. }
             | Fact::Thread(_)
@@ -485,7 +490,10 @@ pub fn changes_list_row(fact: &Fact) -> bool {
         Fact::Thread(_) => fact.durable(),
         Fact::Turn(TurnFact::Started { .. } | TurnFact::Finished { .. }) => true,
         Fact::Turn(
-            TurnFact::Steered { .. } | TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. },
+            TurnFact::Steered { .. }
+            | TurnFact::SteerPlaced { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. },
         ) => false,
         Fact::Ask { what, .. } => match what {
             AskFact::Opened { .. } | AskFact::Closed { .. } => true,

@@ -306,6 +306,8 @@ fn command_of(call: &ToolCall) -> Option<&str> {
         Subject::Command { line, .. } => Some(line),
         Subject::Files(_)
         | Subject::Web { .. }
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan
@@ -319,6 +321,8 @@ fn host_of(call: &ToolCall) -> Option<String> {
         Subject::Web { url } => tools::web::host_of(url),
         Subject::Command { .. }
         | Subject::Files(_)
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan
@@ -340,6 +344,8 @@ fn decided(turn: &Turn, call: &ToolCall, scope: &Scope, judgement: &Judgement) -
             .collect(),
         Subject::Command { .. }
         | Subject::Web { .. }
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan

@@ -155,7 +155,11 @@ fn what_was_steered_is_an_item_of_its_turn_live_and_later() {
         turn: TurnId::new("t1"),
         input: steered(),
     });
-    let told = Stub::started(Endpoint::Codex).tell(fact.clone());
+    let placed = Fact::Turn(TurnFact::SteerPlaced {
+        turn: TurnId::new("t1"),
+        input: steered(),
+    });
+    let told = Stub::started(Endpoint::Codex).tell(placed);
     let at = NOW.millis();
     assert_eq!(
         told,

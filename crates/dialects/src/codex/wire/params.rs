@@ -130,6 +130,20 @@ pub struct ThreadResumeParams {
     pub thread_id: String,
     #[serde(default)]
     pub exclude_turns: Option<bool>,
+    /// With a first page of its turns, as `thread/turns/list` gives them.
+    #[serde(default)]
+    pub initial_turns_page: Option<InitialTurnsPage>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitialTurnsPage {
+    #[serde(default)]
+    pub limit: Option<u32>,
+    #[serde(default)]
+    pub sort_direction: Option<SortDirection>,
+    #[serde(default)]
+    pub items_view: Option<ItemsView>,
 }
 
 /// thread/read

@@ -77,7 +77,10 @@ fn history_is_told_message_by_message() {
         Fact::Tool(ToolEvent {
             tag: tag(0),
             call: call.clone().into(),
-            what: ToolFact::Finished { outcome },
+            what: ToolFact::Finished {
+                outcome,
+                duration_ms: None,
+            },
         })
     };
     let entries = vec![
@@ -99,6 +102,7 @@ fn history_is_told_message_by_message() {
                 kind: vocabulary::ReasoningKind::Summary,
                 text: "Hm.".to_owned(),
                 partial: false,
+                breaks: Vec::new(),
             }),
         ),
         entry(

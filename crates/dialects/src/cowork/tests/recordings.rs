@@ -154,6 +154,7 @@ fn hello_turn() -> Vec<Fact> {
             reasoning: Vec::new(),
             usage: Some(usage),
             model: Some(Arc::new(model())),
+            started_at: None,
         }),
     ]
 }

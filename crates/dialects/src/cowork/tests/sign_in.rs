@@ -213,6 +213,7 @@ fn nobody_signs_in_while_a_turn_runs() {
         step: None,
         live: Vec::new(),
         events: Vec::new(),
+        unplaced: Vec::new(),
     });
     let mut began = Stub::connected();
     began.tell(facts::turn_started());

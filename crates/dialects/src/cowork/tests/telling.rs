@@ -81,6 +81,7 @@ fn finished(outcome: TurnOutcome, text: &str) -> Fact {
         ],
         usage: Some(usage()),
         model: Some(Arc::new(model())),
+        started_at: None,
     })
 }
 
@@ -351,6 +352,7 @@ fn a_fact_makes_as_many_parts_as_it_says() {
                 outcome: ToolOutcome::Failed {
                     error: String::new(),
                 },
+                duration_ms: None,
             },
         }),
         finished(TurnOutcome::Completed, "x"),

@@ -52,6 +52,7 @@ fn running() -> RunningTurn {
             },
         }],
         events: Vec::new(),
+        unplaced: Vec::new(),
     }
 }
 

@@ -136,6 +136,7 @@ pub fn turn_finished() -> Fact {
         reasoning: Vec::new(),
         usage: None,
         model: Some(Arc::new(model())),
+        started_at: None,
     })
 }
 

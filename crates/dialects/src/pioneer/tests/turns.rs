@@ -112,6 +112,7 @@ fn a_command_ends_with_what_it_was_called_with() {
                 duration_ms: 5,
                 model_text: None,
             }),
+            duration_ms: None,
         },
     }));
     let sent = stub.take();
@@ -141,6 +142,7 @@ fn a_command_that_says_no_has_failed() {
                 duration_ms: 5,
                 model_text: None,
             }),
+            duration_ms: None,
         },
     }));
     let item = &stub.take()[0]["params"]["item"];

@@ -228,7 +228,9 @@ impl Reading {
                 self.ending.outcome = Some(outcome);
                 self.release();
             }
-            TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => {}
+            TurnFact::SteerPlaced { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. } => {}
         }
     }
 
@@ -274,7 +276,7 @@ impl Reading {
                 };
                 self.read.add_block(entry, block);
             }
-            ToolFact::Finished { outcome } => {
+            ToolFact::Finished { outcome, .. } => {
                 if matches!(outcome, ToolOutcome::Interrupted(_)) {
                     let words = self.in_words(&call);
                     self.ending.interrupted.push(words);
@@ -305,6 +307,7 @@ impl Reading {
             outcome:
                 ToolOutcome::Succeeded(ToolOutput::Files { changes, .. })
                 | ToolOutcome::Interrupted(ToolOutput::Files { changes, .. }),
+            ..
         } = what
         else {
             return;

@@ -96,6 +96,7 @@ fn running() -> RunningTurn {
             content,
             kind: ReasoningKind::Summary,
             text: text.clone(),
+            breaks: vec![2],
         },
         LiveItem::ToolInput {
             item,
@@ -132,6 +133,7 @@ fn running() -> RunningTurn {
         step: Some(tag(7)),
         live: live.map(growing).into(),
         events: events(),
+        unplaced: vec![ItemId::new("u")],
     }
 }
 
