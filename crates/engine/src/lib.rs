@@ -63,7 +63,7 @@ pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
-pub use tenants::{TenantParts, TenantTerms, TermsError};
+pub use tenants::{ErasedTenant, TenantParts, TenantTerms, TermsError, erase_tenant};
 pub use thread_ids::ThreadIdKey;
 pub use trust::{ContentTrust, KeptTrust, TrustedWorkspace};
 pub use turn::checks::{CheckChoice, CheckSettings};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use vocabulary::{ThreadCard, ThreadId};
+use vocabulary::{TenantId, ThreadCard};
 
 use crate::Shared;
 
@@ -15,11 +15,16 @@ const TENANTS: &str = "tenants";
 /// Removes what only this thread had: what did not fit its answers, and the workspace that was made for
 /// it alone. A workspace that others may use, with all that lies in it, stays.
 pub(crate) async fn remove(shared: &Shared, card: &ThreadCard) {
-    let places = places(&shared.config.home, card);
+    remove_places(&shared.config.home, card).await;
+}
+
+/// The same on a home that no engine of this process serves.
+pub(crate) async fn remove_places(home: &Path, card: &ThreadCard) {
+    let places = places(home, card);
     let thread = card.id;
     let removing = tokio::task::spawn_blocking(move || {
         for place in places {
-            remove_directory(thread, &place);
+            remove_directory(&place);
         }
     });
     if tokio::time::timeout(REMOVE_WAIT, removing).await.is_err() {
@@ -27,9 +32,14 @@ pub(crate) async fn remove(shared: &Shared, card: &ThreadCard) {
     }
 }
 
+/// Where everything of a tenant lies that it has to itself.
+pub(crate) fn of_tenant(home: &Path, tenant: &TenantId) -> PathBuf {
+    home.join(TENANTS).join(tenant.as_str())
+}
+
 fn places(home: &Path, card: &ThreadCard) -> Vec<PathBuf> {
     let name = card.id.to_string();
-    let tenant = home.join(TENANTS).join(card.tenant.as_str());
+    let tenant = of_tenant(home, &card.tenant);
     let own = tenant.join(tools::path::WORKSPACES).join(&name);
     let mut places = vec![
         home.join("spill").join(&name),
@@ -43,17 +53,17 @@ fn places(home: &Path, card: &ThreadCard) -> Vec<PathBuf> {
     places
 }
 
-fn remove_directory(thread: ThreadId, place: &Path) {
+pub(crate) fn remove_directory(place: &Path) {
     match std::fs::remove_dir_all(place) {
         Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => tracing::warn!(%thread, %error, "files of a deleted thread are left"),
+        Err(error) => tracing::warn!(%error, "files of what was deleted are left"),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use vocabulary::{TenantId, Timestamp, WorkspaceId};
+    use vocabulary::{ThreadId, Timestamp, WorkspaceId};
 
     use super::*;
 
