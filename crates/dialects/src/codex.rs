@@ -32,6 +32,7 @@ mod platform;
 mod refuse;
 pub mod schema;
 mod servers;
+mod settings;
 mod show;
 pub mod tell;
 mod thinking;
@@ -185,6 +186,9 @@ impl Dialect for Codex {
                 out.push(Action::Shared);
                 if let Fact::Thread(ThreadFact::Reset) = event.fact {
                     self.begin_anew(out, delivery.card.id);
+                }
+                if let Fact::Thread(ThreadFact::SettingsChanged { .. }) = event.fact {
+                    self.settings_changed(out, delivery.card.id);
                 }
             }
             // A client of this protocol cannot be told of a hole; it can resume.

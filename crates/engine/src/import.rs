@@ -174,6 +174,7 @@ fn thread(tenant: &TenantId, id: ThreadId, foreign: &ForeignThread) -> Thread {
             model: foreign.model.clone(),
             auto_approve: false,
             approvals: Approvals::Ask,
+            network: false,
             sandbox: Default::default(),
             mode: Default::default(),
             agent: None,

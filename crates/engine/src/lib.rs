@@ -106,6 +106,8 @@ pub struct Config {
     pub verbosity: Option<Verbosity>,
     /// How commands are fenced in.
     pub sandbox: SandboxSetting,
+    /// Whether a thread of the lone user's may do without a sandbox where its client wants that.
+    pub allow_full_access: bool,
     /// Where skills lie that do not come with a workspace; the first of a name wins.
     pub skills: Vec<PathBuf>,
     /// How the web is reached.
@@ -148,6 +150,7 @@ impl Config {
             effort: None,
             verbosity: None,
             sandbox: SandboxSetting::Best { network: false },
+            allow_full_access: false,
             skills: Vec::new(),
             web: tools::web::Options::default(),
             searxng_url: None,

@@ -261,6 +261,7 @@ fn newborn(
                 .or(new.approvals_expected)
                 .unwrap_or(Approvals::Auto),
             sandbox: changes.sandbox.unwrap_or_default(),
+            network: changes.network.unwrap_or_default(),
             mode: changes.mode.unwrap_or_default(),
             agent: changes.agent.filter(|name| !name.is_empty()),
             max_steps: changes.max_steps.unwrap_or(STEPS_DEFAULT),
@@ -274,7 +275,9 @@ fn newborn(
             assignment: changes
                 .assignment
                 .map(|assignment| Box::new(assignment.set_at(at))),
-            instructions: new.instructions,
+            instructions: new
+                .instructions
+                .or_else(|| changes.instructions.map(Into::into)),
         },
         status: Status::Inactive,
         archived: false,

@@ -239,6 +239,7 @@ pub struct Changes {
     pub auto_approve: Option<bool>,
     pub approvals: Option<Approvals>,
     pub sandbox: Option<SandboxMode>,
+    pub network: Option<bool>,
     pub mode: Option<AgentMode>,
     /// What drives its turns, by name; empty for the built-in agent.
     pub agent: Option<String>,
@@ -252,6 +253,8 @@ pub struct Changes {
     pub summary: Option<SummaryDetail>,
     pub budgets: Option<Box<Budgets>>,
     pub assignment: Option<Box<Assignment>>,
+    /// How the client wants work done in it.
+    pub instructions: Option<String>,
 }
 
 impl Changes {
@@ -262,6 +265,7 @@ impl Changes {
             (self.auto_approve.is_some(), Changed::AutoApprove),
             (self.approvals.is_some(), Changed::Approvals),
             (self.sandbox.is_some(), Changed::Sandbox),
+            (self.network.is_some(), Changed::Network),
             (self.mode.is_some(), Changed::Mode),
             (self.agent.is_some(), Changed::Agent),
             (self.max_steps.is_some(), Changed::MaxSteps),
@@ -273,6 +277,7 @@ impl Changes {
             (self.summary.is_some(), Changed::Summary),
             (self.budgets.is_some(), Changed::Budgets),
             (self.assignment.is_some(), Changed::Assignment),
+            (self.instructions.is_some(), Changed::Instructions),
         ]
         .into_iter()
         .filter_map(|(named, setting)| named.then_some(setting))

@@ -236,6 +236,7 @@ impl ItemFact {
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
     Text,
+    Plan,
     Reasoning(ReasoningKind),
     ToolInput { call_id: String, name: String },
 }
@@ -245,6 +246,7 @@ pub enum Opening {
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
     Text,
+    Plan,
     Reasoning(ReasoningKind),
     ToolInput { call_id: Arc<str> },
 }

@@ -9,21 +9,20 @@ use vocabulary::{
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::hear::{CodexRequest, repeated};
+use super::permissions::PermissionFields;
 use super::refuse::CodexError;
+use super::settings::INSTRUCTIONS_BYTES_MAX;
 use super::wire::params::{InitializeParams, OneOrMany, ThreadListParams, ThreadStartParams};
 use super::wire::results::{
     ConfigReadResponse, ConfigRequirementsReadResponse, Empty, InitializeResponse,
     ThreadUnsubscribeResponse, UnsubscribeStatus,
 };
-use super::{Codex, asks, offer, permissions, platform, respond, send, show, thinking};
+use super::{Codex, asks, platform, respond, send, show, thinking};
 use crate::Action;
 use crate::jsonrpc::Id;
 
 const PAGE_DEFAULT: u32 = 25;
 const PAGE_MAX: u32 = 100;
-
-/// What a client may say of how work is to be done in a thread; it is kept with its settings.
-const INSTRUCTIONS_BYTES_MAX: usize = 16 * 1024;
 
 impl Codex {
     pub(super) fn act(
@@ -55,12 +54,7 @@ impl Codex {
                 let answer = ConfigRequirementsReadResponse { requirements };
                 send(out, respond(&id, &answer));
             }
-            CodexRequest::CollaborationModeList => {
-                send(
-                    out,
-                    respond(&id, &offer::collaboration_modes(self.endpoint)),
-                );
-            }
+            CodexRequest::Settings(request) => return self.settings_request(out, id, request),
             CodexRequest::ThreadStart(params) => return self.thread_start(out, id, params),
             CodexRequest::ThreadList(params) => self.thread_list(out, id, params),
             CodexRequest::ThreadLoadedList => {
@@ -185,8 +179,14 @@ impl Codex {
             );
             return Err(CodexError::params(message));
         }
-        let permissions =
-            permissions::of_thread(params.approval_policy.as_ref(), params.sandbox.as_ref())?;
+        let permissions = PermissionFields {
+            method: "thread/start",
+            approval_policy: params.approval_policy.as_ref(),
+            sandbox: params.sandbox.as_ref(),
+            profile: params.permissions.as_deref(),
+            ..PermissionFields::default()
+        };
+        let permissions = permissions.read()?;
         let config = params.config.unwrap_or_default();
         let summary = config.model_reasoning_summary.as_deref();
         let summary = thinking::summary("thread/start: config.model_reasoning_summary", summary)?;
@@ -233,7 +233,13 @@ impl Codex {
         self.calls.make(out, CodexPurpose::ThreadList(id), call);
     }
 
-    fn change(&mut self, out: &mut Vec<Action>, id: Id, thread: ThreadId, changes: Changes) {
+    pub(super) fn change(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        thread: ThreadId,
+        changes: Changes,
+    ) {
         let call = Call::ChangeThread { thread, changes };
         self.calls.make(out, CodexPurpose::Done(id), call);
     }

@@ -43,6 +43,7 @@ impl Codex {
             CodexPurpose::SignOut(id, left) => {
                 self.signed_out(out, id, left.clone(), reply.signed_in()?)
             }
+            CodexPurpose::Settings(purpose) => self.settings_answer(out, purpose, reply)?,
             CodexPurpose::ThreadList(id) => self.threads(out, id, reply.threads()?),
             CodexPurpose::TurnList(id, listing) => {
                 self.turns_listed(out, id, *listing, &*reply.turns()?)
@@ -126,6 +127,11 @@ impl Codex {
             CodexPurpose::Subscribe => send(out, CodexError::from(&refusal).frame(None)),
             // Nobody asked for it.
             CodexPurpose::Anew => {}
+            CodexPurpose::Settings(purpose) => {
+                if let Some(id) = purpose.id() {
+                    send(out, CodexError::from(&refusal).frame(Some(id)));
+                }
+            }
             CodexPurpose::Steer(id) => send(out, CodexError::steer(&refusal).frame(Some(id))),
             CodexPurpose::StartCreate(id) | CodexPurpose::StartListen(id) => {
                 self.start_over(out);

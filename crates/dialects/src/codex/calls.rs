@@ -2,6 +2,7 @@
 
 use vocabulary::{AskId, ThreadId};
 
+use super::settings::SettingsPurpose;
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
 use super::wire::params::{ListMcpServerStatusParams, ModelListParams};
@@ -26,6 +27,7 @@ pub enum CodexPurpose {
     SignOut(Id, Vec<&'static str>),
     ModelList(Id, ModelListParams),
     ThreadList(Id),
+    Settings(SettingsPurpose),
     TurnList(Id, TurnListing),
     LoadedList(Id),
     Grants(Id),

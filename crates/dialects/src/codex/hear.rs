@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Endpoint;
 use super::refuse::CodexError;
+use super::settings::SettingsRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::params::{
     GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadListParams,
@@ -25,7 +26,7 @@ pub enum CodexRequest {
     ModelList(ModelListParams),
     ConfigRead,
     ConfigRequirementsRead,
-    CollaborationModeList,
+    Settings(SettingsRequest),
     ThreadStart(ThreadStartParams),
     ThreadList(ThreadListParams),
     ThreadLoadedList,
@@ -60,7 +61,13 @@ pub fn request(
         ("model/list", _) => CodexRequest::ModelList(read(method, params)?),
         ("config/read", Endpoint::Codex) => CodexRequest::ConfigRead,
         ("configRequirements/read", Endpoint::Codex) => CodexRequest::ConfigRequirementsRead,
-        ("collaborationMode/list", _) => CodexRequest::CollaborationModeList,
+        ("collaborationMode/list", _) => CodexRequest::Settings(SettingsRequest::Modes),
+        ("permissionProfile/list", Endpoint::Codex) => {
+            CodexRequest::Settings(SettingsRequest::Profiles(read(method, params)?))
+        }
+        ("thread/settings/update", Endpoint::Codex) => {
+            CodexRequest::Settings(SettingsRequest::Update(read(method, params)?))
+        }
         ("thread/start", _) => CodexRequest::ThreadStart(read(method, params)?),
         ("thread/list", _) => CodexRequest::ThreadList(read(method, params)?),
         ("thread/loaded/list", _) => CodexRequest::ThreadLoadedList,

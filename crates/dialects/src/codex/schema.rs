@@ -27,6 +27,10 @@ use super::wire::results::{
     InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse,
     ThreadUnsubscribeResponse, TurnStartResponse, TurnSteerResponse,
 };
+use super::wire::settings::{
+    PermissionProfileListParams, PermissionProfileSummary, ThreadSettingsUpdateParams,
+    ThreadSettingsUpdated,
+};
 use super::wire::thread::Thread;
 use crate::schemas::rpc::Table;
 
@@ -60,6 +64,8 @@ pub fn client(endpoint: Endpoint) -> Value {
             .result::<McpServerElicitationResponse>()
             .request::<ThreadTurnsListParams>("thread/turns/list")
             .request::<ThreadParams>("thread/unarchive")
+            .request::<ThreadSettingsUpdateParams>("thread/settings/update")
+            .request::<PermissionProfileListParams>("permissionProfile/list")
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
@@ -85,6 +91,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ItemStarted<'static>>("item/started")
         .notification::<ItemCompleted<'static>>("item/completed")
         .notification::<Delta<'static>>("item/agentMessage/delta")
+        .notification::<Delta<'static>>("item/plan/delta")
         .notification::<Delta<'static>>("item/reasoning/textDelta")
         .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
         .notification::<Value>("item/reasoning/summaryPartAdded")
@@ -114,6 +121,8 @@ pub fn server(endpoint: Endpoint) -> Value {
         Endpoint::Codex => table
             .notification::<AccountLoginCompleted<'static>>("account/login/completed")
             .notification::<AccountUpdated>("account/updated")
+            .notification::<ThreadSettingsUpdated<'static>>("thread/settings/updated")
+            .result::<Page<PermissionProfileSummary>>()
             .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
             .result::<ThreadTurnsListResponse<'static>>()
             .result::<LoginAccountResponse>()

@@ -59,9 +59,10 @@ pub fn opened<'a>(
         model: speaking.names.of(&known.settings.model),
         model_provider: &known.settings.model.provider,
         cwd: known.card.directory.to_string_lossy(),
-        approval_policy: permissions::approval_policy_in_force(&known.settings),
+        approval_policy: permissions::approval_policy_in_force(speaking.endpoint, &known.settings),
         approvals_reviewer: "user",
         sandbox: permissions::sandbox_in_force(&known.settings, view.sandbox),
+        active_permission_profile: permissions::active_profile(&known.settings, view.sandbox),
         reasoning_effort: view.effort.as_deref(),
         thread: loaded(speaking, known, asks, turns),
     }

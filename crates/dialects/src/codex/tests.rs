@@ -9,6 +9,7 @@ mod permissions;
 mod rejoining;
 mod saying;
 mod servers;
+mod settings;
 mod signing;
 mod stub;
 mod telling;

@@ -11,4 +11,5 @@ pub mod notice;
 pub mod params;
 pub mod request;
 pub mod results;
+pub mod settings;
 pub mod thread;

@@ -43,7 +43,7 @@ pub struct SetArguments {
     /// none, and whether it may use external agents
     #[arg(long, value_name = "true|false")]
     pub full_access: Option<bool>,
-    /// When its new threads ask: ask, auto or never
+    /// When its new threads ask: ask, auto, on-failure or never
     #[arg(long, value_name = "MODE", value_parser = approvals)]
     pub approvals: Option<Approvals>,
     /// The most a turn of its may cost, in dollars
@@ -59,7 +59,8 @@ fn approvals(text: &str) -> Result<Approvals, String> {
         "ask" => Ok(Approvals::Ask),
         "auto" => Ok(Approvals::Auto),
         "never" => Ok(Approvals::Never),
-        _ => Err("write ask, auto or never".to_owned()),
+        "on-failure" => Ok(Approvals::OnFailure),
+        _ => Err("write ask, auto, on-failure or never".to_owned()),
     }
 }
 

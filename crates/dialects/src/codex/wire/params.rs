@@ -36,6 +36,9 @@ pub struct ThreadStartParams {
     /// A word.
     #[serde(default)]
     pub sandbox: Option<Value>,
+    /// The id of a profile, in place of a sandbox.
+    #[serde(default)]
+    pub permissions: Option<String>,
     #[serde(default)]
     pub config: Option<ThreadConfig>,
     /// How the client wants work done in the thread.
@@ -169,6 +172,9 @@ pub struct TurnStartParams {
     /// An object, by its `type`.
     #[serde(default)]
     pub sandbox_policy: Option<Value>,
+    /// The id of a profile, in place of a sandbox.
+    #[serde(default)]
+    pub permissions: Option<String>,
     #[serde(default)]
     pub collaboration_mode: Option<CollaborationMode>,
 }
@@ -188,6 +194,9 @@ pub struct CollaborationSettings {
     pub model: Option<String>,
     #[serde(default)]
     pub reasoning_effort: Option<String>,
+    /// How the client wants work done; kept for the thread.
+    #[serde(default)]
+    pub developer_instructions: Option<String>,
 }
 
 impl TurnStartParams {

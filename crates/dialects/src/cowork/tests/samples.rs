@@ -54,6 +54,7 @@ pub fn settings() -> ThreadSettings {
         auto_approve: false,
         approvals: vocabulary::Approvals::Auto,
         sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+        network: false,
         mode: AgentMode::Code,
         agent: None,
         max_steps: 100,
@@ -193,6 +194,7 @@ pub fn catalog() -> Catalog {
             provider("rehearsal", "echo", Vec::new(), true),
         ],
         default: model(),
+        permissions: vocabulary::PermissionOffer::default(),
     }
 }
 

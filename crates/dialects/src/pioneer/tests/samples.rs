@@ -45,6 +45,7 @@ pub fn thread() -> Thread {
             auto_approve: true,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+            network: false,
             mode: AgentMode::Chat,
             agent: None,
             max_steps: 100,
