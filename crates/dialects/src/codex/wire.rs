@@ -5,6 +5,7 @@
 //! differently, the type has both spellings.
 
 pub mod account;
+pub mod forks;
 pub mod item;
 pub mod mcp;
 pub mod notice;
@@ -12,3 +13,4 @@ pub mod params;
 pub mod request;
 pub mod results;
 pub mod thread;
+pub mod thread_list;
