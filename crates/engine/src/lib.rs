@@ -354,8 +354,8 @@ impl Engine {
             .map_err(session::storage)?;
         let mut recovered = 0;
         for thread in left {
-            match self.shared.registry.wake(&self.shared, thread).await {
-                Ok(_) => recovered += 1,
+            match library::ephemeral::recover(&self.shared, thread).await {
+                Ok(()) => recovered += 1,
                 Err(refusal) => tracing::warn!(%thread, error = %refusal, "not recovered"),
             }
         }
