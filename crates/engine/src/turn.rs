@@ -19,6 +19,7 @@ use crate::agents::{Agent, AgentMemory};
 use crate::traces::TurnTrace;
 
 pub mod checks;
+pub mod fence;
 pub mod gate;
 pub mod meter;
 pub mod offer;

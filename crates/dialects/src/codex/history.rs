@@ -227,6 +227,7 @@ fn shown<'a>(
             }
             LiveItem::Output { .. }
             | LiveItem::Text { .. }
+            | LiveItem::Plan { .. }
             | LiveItem::Reasoning { .. }
             | LiveItem::ToolInput { .. } => None,
         })
@@ -241,6 +242,10 @@ fn shown<'a>(
 fn growing(endpoint: Endpoint, live: &Growing) -> Option<ThreadItem<'_>> {
     match &live.item {
         LiveItem::Text { item, text, .. } => Some(ThreadItem::AgentMessage {
+            id: item.as_str(),
+            text,
+        }),
+        LiveItem::Plan { item, text, .. } => Some(ThreadItem::Plan {
             id: item.as_str(),
             text,
         }),

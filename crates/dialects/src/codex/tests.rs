@@ -2,6 +2,7 @@
 
 mod anything;
 mod asking;
+mod forks;
 mod items;
 mod listing;
 mod offering;
@@ -10,6 +11,7 @@ mod permissions;
 mod rejoining;
 mod saying;
 mod servers;
+mod settings;
 mod signing;
 mod stub;
 mod telling;

@@ -5,10 +5,13 @@
 //! differently, the type has both spellings.
 
 pub mod account;
+pub mod forks;
 pub mod item;
 pub mod mcp;
 pub mod notice;
 pub mod params;
 pub mod request;
 pub mod results;
+pub mod settings;
 pub mod thread;
+pub mod thread_list;

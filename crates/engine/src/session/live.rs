@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use store::Draft;
 use tokio::time::Instant;
 use vocabulary::{
-    CallRef, Event, Fact, Growth, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening,
+    CallRef, Event, Fact, Growth, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, PlanMarks,
     ReasoningKind, Seq, StepFact, StopReason, StreamTag, ToolCall, ToolEvent, ToolFact, TurnFact,
     TurnId, UserInput,
 };
@@ -55,6 +55,8 @@ struct About {
     reasoning: Option<ReasoningKind>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     breaks: Vec<usize>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    plan: bool,
 }
 
 impl Live {
@@ -184,7 +186,9 @@ impl Live {
             self.reasoning.retain(|(step, ..)| *step != broken);
         }
         match body {
-            Item::AgentMessage { text, .. } => self.texts.push((tag.step, text.clone())),
+            Item::AgentMessage { text, .. } | Item::Plan { text, .. } => {
+                self.texts.push((tag.step, text.clone()));
+            }
             Item::File { .. } => {}
             Item::Reasoning { text, .. } if text.is_empty() => {}
             Item::Reasoning { kind, text, .. } => {
@@ -198,7 +202,7 @@ impl Live {
         let Some(growing) = known else { return };
         growing.part = tag.part;
         match &mut growing.item {
-            LiveItem::Text { text, .. } => text.push_str(delta),
+            LiveItem::Text { text, .. } | LiveItem::Plan { text, .. } => text.push_str(delta),
             LiveItem::Reasoning { text, breaks, .. } => {
                 text.push_str(delta);
                 if let Growth::ReasoningPart { .. } = growth {
@@ -309,6 +313,7 @@ impl GrowingItem {
     fn id(&self) -> &ItemId {
         match &self.item {
             LiveItem::Text { item, .. }
+            | LiveItem::Plan { item, .. }
             | LiveItem::Reasoning { item, .. }
             | LiveItem::ToolInput { item, .. } => item,
             LiveItem::Output { call, .. } => &call.item,
@@ -317,7 +322,9 @@ impl GrowingItem {
 
     fn text(&self) -> Option<&str> {
         match &self.item {
-            LiveItem::Text { text, .. } | LiveItem::Reasoning { text, .. } => Some(text),
+            LiveItem::Text { text, .. }
+            | LiveItem::Plan { text, .. }
+            | LiveItem::Reasoning { text, .. } => Some(text),
             LiveItem::ToolInput { .. } | LiveItem::Output { .. } => None,
         }
     }
@@ -332,6 +339,7 @@ impl GrowingItem {
                     partial: true,
                 },
             ),
+            LiveItem::Plan { content, text, .. } => (*content, unfinished_plan(text.clone())),
             LiveItem::Reasoning {
                 content,
                 kind,
@@ -364,7 +372,9 @@ impl GrowingItem {
             return None;
         }
         let (content, reasoning, breaks) = match &self.item {
-            LiveItem::Text { content, .. } => (*content, None, Vec::new()),
+            LiveItem::Text { content, .. } | LiveItem::Plan { content, .. } => {
+                (*content, None, Vec::new())
+            }
             LiveItem::Reasoning {
                 content,
                 kind,
@@ -380,6 +390,7 @@ impl GrowingItem {
             content,
             reasoning,
             breaks,
+            plan: matches!(self.item, LiveItem::Plan { .. }),
         };
         let draft = Draft {
             item: self.id().clone(),
@@ -406,6 +417,7 @@ pub fn from_draft(draft: &Draft) -> Option<Fact> {
         content: about.content,
         what: ItemFact::Finished {
             body: match about.reasoning {
+                None if about.plan => unfinished_plan(text),
                 None => Item::AgentMessage {
                     native: None,
                     text,
@@ -424,10 +436,25 @@ pub fn from_draft(draft: &Draft) -> Option<Fact> {
     })
 }
 
+/// A plan as far as it came. Its mark is the usual one, whatever stood there.
+fn unfinished_plan(text: String) -> Item {
+    Item::Plan {
+        text,
+        partial: true,
+        marks: PlanMarks::begun(),
+        native: None,
+    }
+}
+
 fn opened(item: &ItemId, content: u32, opening: &Opening) -> LiveItem {
     let (item, text) = (item.clone(), String::new());
     match opening {
         Opening::Text => LiveItem::Text {
+            item,
+            content,
+            text,
+        },
+        Opening::Plan => LiveItem::Plan {
             item,
             content,
             text,

@@ -33,6 +33,13 @@ pub(crate) struct JobFence {
     pub takes_input: bool,
 }
 
+impl JobFence {
+    /// Whether it can change nothing, whatever is typed to it.
+    pub fn only_reads(&self) -> bool {
+        self.reach == JobReach::Fenced && self.scope.read_only
+    }
+}
+
 pub(crate) struct JobStart {
     pub line: String,
     pub fence: JobFence,

@@ -73,6 +73,7 @@ pub fn written<'a>(endpoint: Endpoint, item: &'a ItemId, body: &'a Item) -> Opti
     let id = item.as_str();
     match body {
         Item::AgentMessage { text, .. } => Some(ThreadItem::AgentMessage { id, text }),
+        Item::Plan { text, .. } => Some(ThreadItem::Plan { id, text }),
         Item::Reasoning {
             kind, text, breaks, ..
         } => Some(reasoning(

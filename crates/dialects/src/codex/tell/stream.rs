@@ -22,6 +22,10 @@ pub fn started(
             let item = ThreadItem::AgentMessage { id, text: "" };
             vec![items::started(told, &tag.turn, item)]
         }
+        Opening::Plan => {
+            let item = ThreadItem::Plan { id, text: "" };
+            vec![items::started(told, &tag.turn, item)]
+        }
         Opening::Reasoning(kind) => {
             let item = ThreadItem::Reasoning {
                 id,
@@ -68,6 +72,7 @@ pub fn grew(
     let id = item.as_str();
     let (method, index, text) = match growth {
         Growth::Text => ("item/agentMessage/delta", Index::None, Some(text)),
+        Growth::Plan => ("item/plan/delta", Index::None, Some(text)),
         Growth::Reasoning { kind, part } => match shown_as(told.endpoint, *kind) {
             ReasoningKind::Reasoning => (
                 "item/reasoning/textDelta",

@@ -113,7 +113,7 @@ impl AgentTeller {
             Growth::Reasoning { kind, .. } | Growth::ReasoningPart { kind, .. } => {
                 Opening::Reasoning(*kind)
             }
-            Growth::Text | Growth::ToolInput { .. } => Opening::Text,
+            Growth::Text | Growth::Plan | Growth::ToolInput { .. } => Opening::Text,
         };
         let (item, content) = (self.turn.new_item(), self.next_content());
         self.open = Some(OpenText {
@@ -143,7 +143,7 @@ impl AgentTeller {
                     native: None,
                 }
             }
-            Growth::Text | Growth::ToolInput { .. } => Item::AgentMessage {
+            Growth::Text | Growth::Plan | Growth::ToolInput { .. } => Item::AgentMessage {
                 text,
                 partial,
                 native,
