@@ -10,8 +10,7 @@ use crate::{
     Ask, AskId, Cause, Changed, CheckpointNews, Checkpoints, Closing, FileVersion, Item, ItemId,
     ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, RevertPoint, Seq, Status,
     StatusReason, StopReason, Thread, ThreadSettings, Timestamp, Title, ToolOutcome, TurnId,
-    TurnOutcome,
-    UploadedFile, Usage, UserInput,
+    TurnOutcome, UploadedFile, Usage, UserInput,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
