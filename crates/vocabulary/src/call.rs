@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    FileCall, FileUpload, ForkThread, GrantScope, Image, LibraryCall, McpCall, MemberCall,
-    ModelRef, NamedModel, RevertThread, RunCommand, SandboxMode, Seq, SignInCall, SkillCall,
-    SummaryDetail, ThreadId, ThreadQuery, TurnId, TurnSelection, Verbosity, WorkspaceId,
+    FileCall, FileUpload, ForkThread, GrantScope, Image, InputPiece, LibraryCall, McpCall,
+    MemberCall, ModelRef, NamedModel, RevertThread, RunCommand, SandboxMode, Seq, SignInCall,
+    SkillCall, SummaryDetail, ThreadId, ThreadQuery, TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -251,6 +251,9 @@ pub struct StartTurn {
     /// Becomes the turn's id.
     pub client_turn_id: Option<String>,
     pub images: Vec<Image>,
+    /// As in the input that it becomes.
+    #[serde(default)]
+    pub pieces: Vec<InputPiece>,
     /// What the thread is to be set to with it; a turn that is refused changes nothing.
     pub changes: Box<Changes>,
     /// Who starts it listens to the thread from before its first event; a turn that is refused leaves no
@@ -278,6 +281,9 @@ pub struct SteerTurn {
     /// Told back in the echo.
     pub client_message_id: Option<String>,
     pub images: Vec<Image>,
+    /// As in the input that it becomes.
+    #[serde(default)]
+    pub pieces: Vec<InputPiece>,
 }
 
 impl Call {

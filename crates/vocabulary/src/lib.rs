@@ -79,7 +79,6 @@ pub use notice::Notice;
 pub use observability::{LangfuseTarget, TracingHealth, TracingState};
 pub use past::{ForkPlace, ForkThread, ForkedFrom, RevertPoint, RevertThread, RevertTo};
 pub use permissions::{Approvals, PermissionOffer, SandboxInForce, SandboxMechanism, SandboxMode};
-pub use permissions::{Approvals, SandboxInForce, SandboxMechanism, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
@@ -99,8 +98,8 @@ pub use tool::{
     OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,
 };
 pub use turn::{
-    Budgets, Cause, EndedTurn, Image, IndexedTurn, ModelRef, Purpose, StopReason, TurnError,
-    TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
+    Budgets, Cause, EndedTurn, Image, IndexedTurn, InputPiece, ModelRef, Purpose, StopReason,
+    TextMark, TurnError, TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };
 pub use upload::{FileUpload, UploadedFile, WorkFolders};
 pub use workspace_files::{FileCall, FileListing, FileReply, ListedFile, ListedKind, ReadFile};

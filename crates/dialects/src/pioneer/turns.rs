@@ -49,6 +49,7 @@ impl Pioneer {
             client_message_id: None,
             idempotency: Idempotency::Lasting,
             client_turn_id: Some(params.turn_id).filter(|id| !id.is_empty()),
+            pieces: Vec::new(),
         };
         let workspace = card.workspace.clone();
         self.bind(workspace.as_str());

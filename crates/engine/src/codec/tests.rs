@@ -325,6 +325,7 @@ fn turn_facts() -> Vec<TurnFact> {
             display: Some("/go".to_owned()),
             client_id: Some("c".to_owned()),
             images: Vec::new(),
+            pieces: Vec::new(),
         },
     );
     vec![

@@ -82,6 +82,7 @@ impl Telling<'_> {
                 display: None,
                 client_id: None,
                 images: Vec::new(),
+                pieces: Vec::new(),
             },
             model: Some(Arc::clone(&self.model)),
         }));

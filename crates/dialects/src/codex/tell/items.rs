@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use vocabulary::{
-    FileChange, FileChangeKind, FileSubject, Item, ItemId, ReasoningKind, Subject, ThreadCard,
-    ToolCall, ToolOutcome, ToolOutput, TurnId, UserInput, reasoning_parts,
+    FileChange, FileChangeKind, FileSubject, Image, InputPiece, Item, ItemId, ReasoningKind,
+    Subject, TextMark, ThreadCard, ToolCall, ToolOutcome, ToolOutput, TurnId, UserInput,
+    reasoning_parts,
 };
 
 use super::searches::{self, LookUp};
@@ -15,6 +16,7 @@ use crate::codex::wire::item::{
     McpToolCallError, McpToolCallResult, PatchChangeKind, ThreadItem, UserContent,
 };
 use crate::codex::wire::notice::{ItemCompleted, ItemStarted};
+use crate::codex::wire::params::{ByteRange, TextElement};
 use crate::content::{McpContent, mcp_content, structured};
 use crate::{Frame, images};
 
@@ -49,19 +51,60 @@ pub fn said(input: &UserInput) -> ThreadItem<'_> {
     }
 }
 
-/// What a picture alone says has no text beside it.
+/// As it was said, piece by piece.
 fn content(input: &UserInput) -> Vec<UserContent<'_>> {
+    let in_order = in_order(input).filter(|_| !input.pieces.is_empty());
+    in_order.unwrap_or_else(|| usual_content(input))
+}
+
+/// What a picture alone says has no text beside it.
+fn usual_content(input: &UserInput) -> Vec<UserContent<'_>> {
     let (text, images) = (input.shown(), &input.images);
     let words = UserContent::Text {
         text,
-        text_elements: [],
+        text_elements: Vec::new(),
     };
     let words = (!text.is_empty() || images.is_empty()).then_some(words);
-    let pictures = images.iter().map(|image| match images::show(image) {
+    words
+        .into_iter()
+        .chain(images.iter().map(picture))
+        .collect()
+}
+
+/// Nothing where the pieces are not those of this text and these pictures.
+fn in_order(input: &UserInput) -> Option<Vec<UserContent<'_>>> {
+    let (text, mut images) = (input.shown(), input.images.iter());
+    let (mut content, mut from) = (Vec::new(), 0);
+    for piece in &input.pieces {
+        content.push(match piece {
+            InputPiece::Image => picture(images.next()?),
+            InputPiece::Text { bytes, marks } => {
+                let end = from + bytes;
+                let words = text.get(from..end)?;
+                from = end + 1;
+                UserContent::Text {
+                    text: words,
+                    text_elements: marks.iter().map(element).collect(),
+                }
+            }
+        });
+    }
+    Some(content)
+}
+
+fn element(mark: &TextMark) -> TextElement {
+    let (start, end) = (mark.start, mark.end);
+    TextElement {
+        byte_range: ByteRange { start, end },
+        placeholder: mark.placeholder.clone(),
+    }
+}
+
+fn picture(image: &Image) -> UserContent<'_> {
+    match images::show(image) {
         images::ImageLink::Url(url) => UserContent::Image { url },
         images::ImageLink::Path(path) => UserContent::LocalImage { path },
-    });
-    words.into_iter().chain(pictures).collect()
+    }
 }
 
 pub fn compacted(item: &ItemId) -> ThreadItem<'_> {

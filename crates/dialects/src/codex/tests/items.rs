@@ -44,6 +44,7 @@ fn said(item: &str, text: &str) -> UserInput {
         display: None,
         client_id: None,
         images: Vec::new(),
+        pieces: Vec::new(),
     }
 }
 

@@ -67,6 +67,7 @@ fn entries(number: u64) -> Vec<Entry> {
             text: "Go".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         model: tag().model,
     };

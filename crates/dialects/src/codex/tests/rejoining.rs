@@ -18,6 +18,7 @@ fn input() -> UserInput {
         text: "Go".to_owned(),
         display: None,
         client_id: None,
+        pieces: Vec::new(),
     }
 }
 

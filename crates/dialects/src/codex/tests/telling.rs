@@ -28,6 +28,7 @@ fn turn_started() -> Fact {
             text: "Hi".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         model: Some(Arc::new(model())),
     })

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::params::TextElement;
+
 /// Item Types on `item/completed`; the app-server's ThreadItem.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(
@@ -154,7 +156,7 @@ pub enum ItemStatus {
 pub enum UserContent<'a> {
     Text {
         text: &'a str,
-        text_elements: [(); 0],
+        text_elements: Vec<TextElement>,
     },
     Image {
         url: Cow<'a, str>,

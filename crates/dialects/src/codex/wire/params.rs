@@ -231,6 +231,9 @@ pub struct UserInput {
     pub kind: String,
     #[serde(default)]
     pub text: Option<String>,
+    /// Of a text: what its client draws in a way of its own.
+    #[serde(default, deserialize_with = "or_none")]
+    pub text_elements: Vec<TextElement>,
     /// Of an `image`.
     #[serde(default)]
     pub url: Option<String>,
@@ -240,6 +243,26 @@ pub struct UserInput {
     /// Of a `skill`.
     #[serde(default)]
     pub name: Option<String>,
+}
+
+/// Null is as good as an empty list.
+fn or_none<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<TextElement>, D::Error> {
+    Option::deserialize(input).map(Option::unwrap_or_default)
+}
+
+/// A place in a text.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TextElement {
+    #[serde(rename = "byteRange")]
+    pub byte_range: ByteRange,
+    #[serde(default)]
+    pub placeholder: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ByteRange {
+    pub start: usize,
+    pub end: usize,
 }
 
 /// turn/steer

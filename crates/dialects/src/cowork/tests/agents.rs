@@ -28,6 +28,7 @@ fn steered(client_id: Option<&str>) -> Fact {
             display: None,
             client_id: client_id.map(str::to_owned),
             images: Vec::new(),
+            pieces: Vec::new(),
         },
     })
 }

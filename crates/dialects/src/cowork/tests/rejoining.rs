@@ -29,6 +29,7 @@ fn writing(live: Vec<Growing>) -> ThreadView {
             text: "Go".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         text: Vec::new(),
         reasoning: Vec::new(),

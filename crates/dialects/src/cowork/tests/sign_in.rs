@@ -206,6 +206,7 @@ fn nobody_signs_in_while_a_turn_runs() {
             display: None,
             client_id: None,
             images: Vec::new(),
+            pieces: Vec::new(),
         },
         text: Vec::new(),
         reasoning: Vec::new(),

@@ -102,6 +102,7 @@ fn a_turn_starts_with_the_echo() {
                 text: "Review it".to_owned(),
                 display: display.map(str::to_owned),
                 client_id: client_id.map(str::to_owned),
+                pieces: Vec::new(),
             },
             model: Some(Arc::new(model())),
         })

@@ -27,6 +27,7 @@ pub fn turn_started() -> Fact {
             text: "Hello".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         model: Some(Arc::new(model())),
     })
@@ -42,6 +43,7 @@ pub fn steered() -> Fact {
             text: "Left".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
     })
 }

@@ -66,6 +66,7 @@ fn working() -> ThreadView {
             text: "Go".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         text: Vec::new(),
         reasoning: Vec::new(),

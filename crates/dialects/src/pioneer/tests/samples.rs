@@ -126,6 +126,7 @@ pub fn turn_started() -> Fact {
             text: "Hello".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         model: Some(Arc::new(model())),
     })

@@ -27,6 +27,7 @@ fn steered() -> Fact {
                 media_type: "image/png".to_owned(),
                 base64: "iVBORw0KGgo=".into(),
             }],
+            pieces: Vec::new(),
         },
     })
 }

@@ -123,6 +123,7 @@ fn running() -> RunningTurn {
             display: None,
             client_id: None,
             images: Vec::new(),
+            pieces: vec![crate::InputPiece::Image],
         },
         text: vec!["t".to_owned()],
         reasoning: vec![(ReasoningKind::Summary, "r".to_owned())],
