@@ -15,6 +15,7 @@ pub(crate) mod pictures;
 pub(crate) mod reading;
 mod records;
 pub(crate) mod remains;
+pub(crate) mod reviews;
 pub(crate) mod sign_in;
 pub(crate) mod skills;
 mod workspaces;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
     FileCall, FileUpload, GrantScope, Image, LibraryCall, McpCall, MemberCall, ModelRef,
-    NamedModel, RunCommand, SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, Thread,
-    ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
+    NamedModel, RunCommand, RunShell, SandboxMode, Seq, SignInCall, SkillCall, StartReview,
+    SummaryDetail, TerminalCall, Thread, ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -39,6 +39,17 @@ pub enum Call {
     },
 
     StartTurn(StartTurn),
+    /// Summarises the conversation now, in a turn of its own. Answered as `StartTurn` is.
+    CompactThread {
+        thread: ThreadId,
+    },
+    StartReview(StartReview),
+    RunShell(RunShell),
+    /// The commands in the thread's background.
+    Terminals {
+        thread: ThreadId,
+        call: TerminalCall,
+    },
     /// Says more to the running turn; refused when there is none, or another one than `turn`.
     SteerTurn(SteerTurn),
     /// No turn running is no error.
@@ -364,6 +375,10 @@ impl Call {
             | Call::DeleteThread { thread }
             | Call::ChangeThread { thread, .. }
             | Call::StartTurn(StartTurn { thread, .. })
+            | Call::CompactThread { thread }
+            | Call::StartReview(StartReview { thread, .. })
+            | Call::RunShell(RunShell { thread, .. })
+            | Call::Terminals { thread, .. }
             | Call::SteerTurn(SteerTurn { thread, .. })
             | Call::CancelTurn { thread, .. }
             | Call::AnswerAsk { thread, .. }

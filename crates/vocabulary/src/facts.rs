@@ -264,6 +264,11 @@ pub enum ToolFact {
         stream: OutputStream,
         delta: String,
     },
+    /// Somebody typed to a command that runs in the background; nothing: its output is waited for.
+    Interacted {
+        process: u32,
+        stdin: String,
+    },
     /// How far it is, in the tool's own words.
     Progressed {
         message: String,
@@ -284,7 +289,10 @@ impl ToolFact {
             | ToolFact::Started
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => true,
-            ToolFact::Reached | ToolFact::Wrote { .. } | ToolFact::Progressed { .. } => false,
+            ToolFact::Reached
+            | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
+            | ToolFact::Progressed { .. } => false,
         }
     }
 }

@@ -33,6 +33,10 @@ pub enum Item {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         native: Option<Box<Native>>,
     },
+    /// A review began: what is reviewed, in words for people.
+    ReviewEntered { review: String },
+    /// It is over: what the reviewer found.
+    ReviewExited { review: String },
     /// A file that the model made: a picture, mostly.
     File {
         media_type: String,

@@ -27,9 +27,11 @@ mod observability;
 mod permissions;
 mod refusal;
 mod reply;
+mod review;
 mod role;
 mod skills;
 mod status;
+mod terminal;
 mod thread;
 mod tool;
 mod turn;
@@ -81,11 +83,13 @@ pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
 };
+pub use review::{ReviewTarget, StartReview};
 pub use role::{Permission, Role};
 pub use skills::{
     CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
 };
 pub use status::{IllegalTransition, Status, StatusReason};
+pub use terminal::{BackgroundTerminal, RunShell, TerminalCall, TerminalReply};
 pub use thread::{
     AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
     ThreadSettings, ThreadView, Title, TitleSource,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Catalog, Challenge, CheckpointReply, Event, FileReply, Grant, IndexedTurn, ItemId,
     LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal, SignedIn, Skill, SkillText,
-    SlashCommand, Thread, ThreadCard, ThreadView, TurnId, UploadedFile, Why,
+    SlashCommand, TerminalReply, Thread, ThreadCard, ThreadView, TurnId, UploadedFile, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -37,6 +37,7 @@ pub enum Reply {
     Uploaded(Box<UploadedFile>),
     Checkpoints(Box<CheckpointReply>),
     Files(FileReply),
+    Terminals(TerminalReply),
     Library(Box<LibraryReply>),
     Members(Box<MemberReply>),
 }
@@ -141,6 +142,7 @@ kinds! {
     uploaded: Uploaded, Box<UploadedFile>;
     checkpoints: Checkpoints, Box<CheckpointReply>;
     files: Files, FileReply;
+    terminals: Terminals, TerminalReply;
     library: Library, Box<LibraryReply>;
     members: Members, Box<MemberReply>;
 }

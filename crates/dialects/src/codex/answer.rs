@@ -67,6 +67,10 @@ impl Codex {
                 self.turn_in(out, id, (**wanted).clone(), &*reply.view()?);
             }
             CodexPurpose::Turn(id) => self.turn(out, id, &reply.turn()?),
+            CodexPurpose::Order(purpose) => self.ordered(out, purpose, &reply.turn()?),
+            CodexPurpose::Terminals(purpose) => {
+                self.terminals_answered(out, purpose, reply.terminals()?)?;
+            }
             CodexPurpose::ServerList(id, params) => match *reply.mcp()? {
                 McpReply::Servers(snapshot) => {
                     send(out, respond(id, &servers::page(&snapshot, params)));
@@ -126,6 +130,8 @@ impl Codex {
             CodexPurpose::Subscribe => send(out, CodexError::from(&refusal).frame(None)),
             // Nobody asked for it.
             CodexPurpose::Anew => {}
+            CodexPurpose::Order(purpose) => self.order_refused(out, purpose, &refusal),
+            CodexPurpose::Terminals(purpose) => self.terminals_refused(out, purpose, &refusal),
             CodexPurpose::Steer(id) => send(out, CodexError::steer(&refusal).frame(Some(id))),
             CodexPurpose::StartCreate(id) | CodexPurpose::StartListen(id) => {
                 self.start_over(out);

@@ -2,6 +2,8 @@
 
 use vocabulary::{AskId, ThreadId};
 
+use super::orders::OrderPurpose;
+use super::terminals::TerminalPurpose;
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
 use super::wire::params::{ListMcpServerStatusParams, ModelListParams};
@@ -42,6 +44,8 @@ pub enum CodexPurpose {
     TurnThread(Id, Box<WantedTurn>),
     Turn(Id),
     Steer(Id),
+    Order(OrderPurpose),
+    Terminals(TerminalPurpose),
     /// `{}` when it is done.
     Done(Id),
     Answer(AskId),

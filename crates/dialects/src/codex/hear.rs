@@ -4,7 +4,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Endpoint;
+use super::orders::OrderRequest;
 use super::refuse::CodexError;
+use super::terminals::TerminalRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::params::{
     GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadListParams,
@@ -42,6 +44,8 @@ pub enum CodexRequest {
     TurnStart(TurnStartParams),
     TurnSteer(TurnSteerParams),
     TurnInterrupt(TurnInterruptParams),
+    Order(OrderRequest),
+    Terminals(TerminalRequest),
 }
 
 pub fn request(
@@ -85,6 +89,25 @@ pub fn request(
         ("turn/start", _) => CodexRequest::TurnStart(read(method, params)?),
         ("turn/steer", _) => CodexRequest::TurnSteer(read(method, params)?),
         ("turn/interrupt", _) => CodexRequest::TurnInterrupt(read(method, params)?),
+        ("thread/compact/start", _) => {
+            CodexRequest::Order(OrderRequest::Compact(read(method, params)?))
+        }
+        ("thread/shellCommand", _) => {
+            CodexRequest::Order(OrderRequest::Shell(read(method, params)?))
+        }
+        ("review/start", _) => CodexRequest::Order(OrderRequest::Review(read(method, params)?)),
+        ("thread/backgroundTerminals/list", _) => {
+            CodexRequest::Terminals(TerminalRequest::List(read(method, params)?))
+        }
+        ("thread/backgroundTerminals/clean", _) => {
+            CodexRequest::Terminals(TerminalRequest::Clean(read(method, params)?))
+        }
+        ("thread/backgroundTerminals/terminate", _) => {
+            CodexRequest::Terminals(TerminalRequest::Terminate(read(method, params)?))
+        }
+        ("dragoman/terminals/write", _) => {
+            CodexRequest::Terminals(TerminalRequest::Write(read(method, params)?))
+        }
         _ => return Err(CodexError::not_available(repeated(method))),
     })
 }

@@ -14,6 +14,7 @@ use super::wire::notice::{
     ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated,
     TurnChanged, TurnDiffUpdated, TurnPlanUpdated,
 };
+use super::wire::orders::{ReviewStartParams, ReviewStartResponse, ThreadShellCommandParams};
 use super::wire::params::{
     ApprovalResponse, GrantParams, InitializeParams, ListMcpServerStatusParams,
     McpServerElicitationResponse, ModelListParams, ThreadListParams, ThreadParams,
@@ -26,6 +27,10 @@ use super::wire::results::{
     CollaborationModeMask, ConfigReadResponse, ConfigRequirementsReadResponse, Empty,
     InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse,
     ThreadUnsubscribeResponse, TurnStartResponse, TurnSteerResponse,
+};
+use super::wire::terminals::{
+    TerminalInteraction, TerminalListParams, TerminalParams, TerminalWriteParams,
+    ThreadBackgroundTerminal, ThreadBackgroundTerminalsTerminateResponse,
 };
 use super::wire::thread::Thread;
 use crate::schemas::rpc::Table;
@@ -47,6 +52,13 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<TurnStartParams>("turn/start")
         .request::<TurnSteerParams>("turn/steer")
         .request::<TurnInterruptParams>("turn/interrupt")
+        .request::<ThreadParams>("thread/compact/start")
+        .request::<ThreadShellCommandParams>("thread/shellCommand")
+        .request::<ReviewStartParams>("review/start")
+        .request::<TerminalListParams>("thread/backgroundTerminals/list")
+        .request::<ThreadParams>("thread/backgroundTerminals/clean")
+        .request::<TerminalParams>("thread/backgroundTerminals/terminate")
+        .request::<TerminalWriteParams>("dragoman/terminals/write")
         .result::<ApprovalResponse>()
         .result::<ToolRequestUserInputResponse>();
     match endpoint {
@@ -89,6 +101,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
         .notification::<Value>("item/reasoning/summaryPartAdded")
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
+        .notification::<TerminalInteraction<'static>>("item/commandExecution/terminalInteraction")
         .notification::<McpToolCallProgress<'static>>("item/mcpToolCall/progress")
         .notification::<ErrorNotice<'static>>("error")
         .notification::<ServerRequestResolved<'static>>("serverRequest/resolved")
@@ -106,6 +119,9 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<ThreadUnsubscribeResponse>()
         .result::<TurnStartResponse<'static>>()
         .result::<TurnSteerResponse<'static>>()
+        .result::<ReviewStartResponse<'static>>()
+        .result::<Page<ThreadBackgroundTerminal<'static>>>()
+        .result::<ThreadBackgroundTerminalsTerminateResponse>()
         .result::<Empty>();
     match endpoint {
         Endpoint::Zane => table

@@ -111,7 +111,7 @@ impl ModelAnswer<'_> {
     /// A file is there at once, and as a whole.
     async fn keep_file(&mut self, content: u32, body: Item) -> Result<(), SessionGone> {
         self.finish(Whole::Yes, None).await?;
-        self.blocks.push(written(body.clone()));
+        self.blocks.extend(written(body.clone()));
         if let Speaker::Sub { .. } = self.speaker {
             return Ok(());
         }
@@ -233,7 +233,10 @@ impl ModelAnswer<'_> {
             let call = Arc::clone(call);
             return match body {
                 Item::AgentMessage { .. } => self.show(call, "\n".to_owned()).await,
-                Item::Reasoning { .. } | Item::File { .. } => Ok(()),
+                Item::Reasoning { .. }
+                | Item::File { .. }
+                | Item::ReviewEntered { .. }
+                | Item::ReviewExited { .. } => Ok(()),
             };
         }
         let (tag, item, content) = (self.tag.clone(), open.item, open.content);
@@ -274,6 +277,7 @@ impl ModelAnswer<'_> {
             effects,
             native: said.native.clone(),
             problem: said.problem,
+            by_user: false,
             agent,
         });
         self.calls.push(DueCall {
