@@ -21,6 +21,7 @@ mod act;
 mod answer;
 mod asks;
 mod calls;
+mod exec;
 mod hear;
 mod history;
 mod input;

@@ -51,6 +51,7 @@ fn needed(call: &Call) -> Permission {
         | Call::CompactThread { .. }
         | Call::StartReview(_)
         | Call::RunShell(_)
+        | Call::Exec(_)
         | Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }

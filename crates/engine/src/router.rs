@@ -11,7 +11,7 @@ use vocabulary::{
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, commands, defaults, files, joining, keeping, mcp, offer, permissions,
+    self, checkpoints, commands, defaults, exec, files, joining, keeping, mcp, offer, permissions,
     pictures, reading, reviews, sign_in, skills,
 };
 use crate::members;
@@ -31,6 +31,10 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             library::create(shared, caller, *new).await
         }
         Call::FindThread { name } => keeping::find(shared, caller, &name).await,
+        Call::Exec(command) => {
+            let output = exec::run(shared, caller, *command).await;
+            output.map(Box::new).map(Reply::Exec)
+        }
         Call::GetThread { thread } => return library::get(shared, caller, thread).await,
         Call::DeleteThread { thread } => return library::delete(shared, caller, thread).await,
         Call::ReadMessages {

@@ -17,6 +17,7 @@ mod change;
 pub mod checks;
 pub mod commands;
 mod edit;
+pub mod exec;
 mod faces;
 pub mod folders;
 #[doc(hidden)]

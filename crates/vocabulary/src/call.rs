@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    FileCall, FileUpload, GrantScope, Image, LibraryCall, McpCall, MemberCall, ModelRef,
-    NamedModel, RunCommand, RunShell, SandboxMode, Seq, SignInCall, SkillCall, StartReview,
-    SummaryDetail, TerminalCall, Thread, ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
+    ExecCommand, FileCall, FileUpload, GrantScope, Image, LibraryCall, McpCall, MemberCall,
+    ModelRef, NamedModel, RunCommand, RunShell, SandboxMode, Seq, SignInCall, SkillCall,
+    StartReview, SummaryDetail, TerminalCall, Thread, ThreadId, TurnId, TurnSelection, Verbosity,
+    WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -121,6 +122,9 @@ pub enum Call {
     Library(LibraryCall),
     /// Who is in the caller's tenant.
     Members(MemberCall),
+
+    /// Runs a command of the client's own, which belongs to no thread.
+    Exec(Box<ExecCommand>),
 
     GetCatalog,
     /// `verify`: the providers themselves are asked whether they accept what is saved.
@@ -340,6 +344,8 @@ impl Call {
         match self {
             Call::SignIn(SignInCall::Finish { code, .. }) => code.is_none(),
             Call::GetProviderStatus { verify } => *verify,
+            // It runs as long as it runs.
+            Call::Exec(_) => true,
             // A server is started, or a person signs in.
             Call::Mcp { call, .. } => !call.only_reads(),
             // The first snapshot of a large workspace takes its time.
@@ -405,6 +411,7 @@ impl Call {
             | Call::FindThread { .. }
             | Call::Library(_)
             | Call::Members(_)
+            | Call::Exec(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_) => None,

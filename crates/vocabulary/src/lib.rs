@@ -14,6 +14,7 @@ mod carried;
 mod catalog;
 mod checkpoint;
 mod event;
+mod exec;
 mod facts;
 mod ids;
 mod item;
@@ -59,6 +60,7 @@ pub use checkpoint::{
     FileIteration, FileVersion, NoCheckpointId, RestoreAction, Standing, Touched, Trigger,
 };
 pub use event::{Event, Fact, StreamTag, ToolEvent};
+pub use exec::{ExecCommand, ExecOutput};
 pub use facts::{
     AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, StepFact,
     ThreadFact, ToolFact, TurnFact,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Catalog, Challenge, CheckpointReply, Event, FileReply, Grant, IndexedTurn, ItemId,
+    Catalog, Challenge, CheckpointReply, Event, ExecOutput, FileReply, Grant, IndexedTurn, ItemId,
     LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal, SignedIn, Skill, SkillText,
     SlashCommand, TerminalReply, Thread, ThreadCard, ThreadView, TurnId, UploadedFile, Why,
 };
@@ -38,6 +38,7 @@ pub enum Reply {
     Checkpoints(Box<CheckpointReply>),
     Files(FileReply),
     Terminals(TerminalReply),
+    Exec(Box<ExecOutput>),
     Library(Box<LibraryReply>),
     Members(Box<MemberReply>),
 }
@@ -143,6 +144,7 @@ kinds! {
     checkpoints: Checkpoints, Box<CheckpointReply>;
     files: Files, FileReply;
     terminals: Terminals, TerminalReply;
+    exec: Exec, Box<ExecOutput>;
     library: Library, Box<LibraryReply>;
     members: Members, Box<MemberReply>;
 }

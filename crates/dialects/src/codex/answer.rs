@@ -67,6 +67,7 @@ impl Codex {
                 self.turn_in(out, id, (**wanted).clone(), &*reply.view()?);
             }
             CodexPurpose::Turn(id) => self.turn(out, id, &reply.turn()?),
+            CodexPurpose::Exec(id) => self.executed(out, id, &*reply.exec()?),
             CodexPurpose::Order(purpose) => self.ordered(out, purpose, &reply.turn()?),
             CodexPurpose::Terminals(purpose) => {
                 self.terminals_answered(out, purpose, reply.terminals()?)?;
@@ -151,6 +152,7 @@ impl Codex {
             | CodexPurpose::ReadTurns(id)
             | CodexPurpose::TurnThread(id, _)
             | CodexPurpose::Turn(id)
+            | CodexPurpose::Exec(id)
             | CodexPurpose::Grants(id)
             | CodexPurpose::ServerList(id, _)
             | CodexPurpose::Done(id) => send(out, CodexError::from(&refusal).frame(Some(id))),

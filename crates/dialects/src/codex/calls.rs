@@ -44,6 +44,7 @@ pub enum CodexPurpose {
     TurnThread(Id, Box<WantedTurn>),
     Turn(Id),
     Steer(Id),
+    Exec(Id),
     Order(OrderPurpose),
     Terminals(TerminalPurpose),
     /// `{}` when it is done.

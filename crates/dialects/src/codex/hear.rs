@@ -8,6 +8,7 @@ use super::orders::OrderRequest;
 use super::refuse::CodexError;
 use super::terminals::TerminalRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
+use super::wire::exec::CommandExecParams;
 use super::wire::params::{
     GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadListParams,
     ThreadParams, ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
@@ -46,6 +47,7 @@ pub enum CodexRequest {
     TurnInterrupt(TurnInterruptParams),
     Order(OrderRequest),
     Terminals(TerminalRequest),
+    Exec(Box<CommandExecParams>),
 }
 
 pub fn request(
@@ -89,6 +91,7 @@ pub fn request(
         ("turn/start", _) => CodexRequest::TurnStart(read(method, params)?),
         ("turn/steer", _) => CodexRequest::TurnSteer(read(method, params)?),
         ("turn/interrupt", _) => CodexRequest::TurnInterrupt(read(method, params)?),
+        ("command/exec", Endpoint::Codex) => CodexRequest::Exec(Box::new(read(method, params)?)),
         ("thread/compact/start", _) => {
             CodexRequest::Order(OrderRequest::Compact(read(method, params)?))
         }

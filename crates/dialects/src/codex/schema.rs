@@ -8,6 +8,7 @@ use super::wire::account::{
     AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams, CancelLoginAccountResponse,
     GetAccountResponse, LoginAccountParams, LoginAccountResponse,
 };
+use super::wire::exec::{CommandExecParams, CommandExecResponse};
 use super::wire::mcp::McpServerStatus;
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
@@ -72,6 +73,7 @@ pub fn client(endpoint: Endpoint) -> Value {
             .result::<McpServerElicitationResponse>()
             .request::<ThreadTurnsListParams>("thread/turns/list")
             .request::<ThreadParams>("thread/unarchive")
+            .request::<CommandExecParams>("command/exec")
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
@@ -132,6 +134,7 @@ pub fn server(endpoint: Endpoint) -> Value {
             .notification::<AccountUpdated>("account/updated")
             .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
             .result::<ThreadTurnsListResponse<'static>>()
+            .result::<CommandExecResponse<'static>>()
             .result::<LoginAccountResponse>()
             .result::<CancelLoginAccountResponse>()
             .result::<InitializeResponse<'static>>()

@@ -5,6 +5,7 @@
 //! differently, the type has both spellings.
 
 pub mod account;
+pub mod exec;
 pub mod item;
 pub mod mcp;
 pub mod notice;

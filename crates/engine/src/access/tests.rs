@@ -73,9 +73,14 @@ fn kind(call: &Call) -> usize {
         Call::Checkpoints { .. } => 30,
         Call::Members(_) => 31,
         Call::Files { .. } => 32,
+        Call::CompactThread { .. } => 33,
+        Call::StartReview(_) => 34,
+        Call::RunShell(_) => 35,
+        Call::Terminals { .. } => 36,
+        Call::Exec(_) => 37,
     }
 }
-const KINDS: usize = 33;
+const KINDS: usize = 38;
 
 fn reads() -> Vec<Call> {
     let thread = thread();
@@ -114,6 +119,10 @@ fn reads() -> Vec<Call> {
                 path: None,
                 depth: 1,
             },
+        },
+        Call::Terminals {
+            thread,
+            call: TerminalCall::List,
         },
         Call::GetCatalog,
         Call::GetProviderStatus { verify: true },
@@ -161,6 +170,28 @@ fn writes() -> Vec<Call> {
             thread,
             audience: Audience(0),
         },
+        Call::CompactThread { thread },
+        Call::StartReview(vocabulary::StartReview {
+            thread,
+            target: vocabulary::ReviewTarget::Uncommitted,
+        }),
+        Call::RunShell(vocabulary::RunShell {
+            thread,
+            command: "true".to_owned(),
+            timeout_ms: None,
+        }),
+        Call::Terminals {
+            thread,
+            call: TerminalCall::End { process: None },
+        },
+        Call::Exec(Box::new(vocabulary::ExecCommand {
+            words: vec!["true".to_owned()],
+            directory: None,
+            sandbox: None,
+            environment: Vec::new(),
+            timeout_ms: None,
+            output_bytes_max: None,
+        })),
         Call::RunCommand(RunCommand {
             thread,
             name: "review".to_owned(),

@@ -74,6 +74,7 @@ impl Session {
             | Call::KeepDefaults { .. }
             | Call::Files { .. }
             | Call::StartReview(_)
+            | Call::Exec(_)
             | Call::RunCommand(_) => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",

@@ -363,7 +363,6 @@ async fn text_that_was_never_ended_is_kept_all_the_same() {
         input: json!({}),
         native: None,
         problem: None,
-        by_user: false,
     };
     let puppet = Puppet::new([
         Play::new().begin("one").begin("two").part(call).end(1, 1),

@@ -31,7 +31,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 46;
+const CALLS: usize = 51;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -66,6 +66,11 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::KeepDefaults { .. } => (43, Shows::NoThread),
         Call::Members(_) => (44, Shows::Own),
         Call::Files { .. } => (45, Shows::NoThread),
+        Call::CompactThread { .. } => (46, Shows::NoThread),
+        Call::StartReview(_) => (47, Shows::NoThread),
+        Call::RunShell(_) => (48, Shows::NoThread),
+        Call::Terminals { .. } => (49, Shows::NoThread),
+        Call::Exec(_) => (50, Shows::Own),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -139,6 +144,20 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
         },
         Call::StartTurn(said(thread, "mine now")),
         Call::SteerTurn(steered(thread, "mine now")),
+        Call::CompactThread { thread },
+        Call::StartReview(vocabulary::StartReview {
+            thread,
+            target: vocabulary::ReviewTarget::Uncommitted,
+        }),
+        Call::RunShell(vocabulary::RunShell {
+            thread,
+            command: "touch mine-now".to_owned(),
+            timeout_ms: None,
+        }),
+        Call::Terminals {
+            thread,
+            call: vocabulary::TerminalCall::End { process: None },
+        },
         Call::CancelTurn { thread, turn: None },
         Call::AnswerAsk {
             thread,
@@ -216,6 +235,14 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
 fn calls_of_server() -> Vec<Call> {
     vec![
         Call::ListThreads(ThreadQuery::default()),
+        Call::Exec(Box::new(vocabulary::ExecCommand {
+            words: vec!["true".to_owned()],
+            directory: None,
+            sandbox: None,
+            environment: Vec::new(),
+            timeout_ms: None,
+            output_bytes_max: None,
+        })),
         Call::GetCatalog,
         Call::GetProviderStatus { verify: false },
         Call::SignIn(SignInCall::SignOut {
