@@ -5,6 +5,7 @@ mod asking;
 mod listing;
 mod offering;
 mod opening;
+mod ordering;
 mod permissions;
 mod rejoining;
 mod saying;
