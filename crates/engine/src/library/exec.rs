@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tools::exec::{self, ExecStreams};
+use tools::policy::{Decision, PolicyCall};
 use tools::sandbox::{HELD, Mode};
-use tools::{Host, Scope, ToolCx};
+use tools::{Host, Judgement, Scope, ToolCx};
 use vocabulary::{Caller, ExecCommand, ExecOutput, Refusal, SandboxMode, Why};
 
 use crate::Shared;
@@ -42,6 +43,7 @@ pub async fn run(
             return Err(Refusal::invalid("sandboxPolicy", message));
         }
     }
+    forbidden(&own, &command)?;
     let bytes_max = command.output_bytes_max.unwrap_or(EXEC_OUTPUT_BYTES_MAX);
     let bytes_max = usize::try_from(bytes_max.min(EXEC_OUTPUT_BYTES_MAX)).unwrap_or(usize::MAX);
     let streams = ExecStreams::new(bytes_max);
@@ -74,6 +76,23 @@ pub async fn run(
     );
     ran.await
         .map_err(|error| Refusal::new(Why::Internal, error))
+}
+
+/// What the server's owner forbids is forbidden to clients, too.
+fn forbidden(own: &TenantOwn, command: &ExecCommand) -> Result<(), Refusal> {
+    let line = command.words.join(" ");
+    let decision = own.policy.decide(&PolicyCall {
+        tool: "bash",
+        summary: &line,
+        command: Some(&line),
+        paths: &[],
+        hosts: &[],
+        judgement: &Judgement::Allow,
+    });
+    match decision {
+        Decision::Refuse { why } => Err(Refusal::new(Why::Forbidden, why)),
+        Decision::Allow | Decision::Ask { .. } => Ok(()),
+    }
 }
 
 fn check(command: &ExecCommand) -> Result<(), Refusal> {

@@ -1,8 +1,10 @@
 //! What a session knows of its thread: the fold of the log, small enough to be written with every append.
 
 mod fold;
+mod list_row;
 
 pub use fold::{Folded, fold};
+pub use list_row::changes_list_row;
 
 use serde::{Deserialize, Serialize};
 use store::{EntryRow, LoadedThread};
@@ -216,7 +218,10 @@ impl ThreadState {
                 input,
                 model,
             } => {
-                self.last_message = LastMessage::of((seq, at), turn, *cause, input);
+                // An order is nothing that a client would say again.
+                if cause.is_said() {
+                    self.last_message = LastMessage::of((seq, at), turn, *cause, input);
+                }
                 self.start_turn((seq, at), turn, (*cause, input), model);
             }
             TurnFact::Steered { turn, input, .. } => {
@@ -388,7 +393,7 @@ impl ThreadState {
         self.thread.status = Status::Running;
         self.thread.updated_at = at;
         self.thread.active_at = Some(at);
-        if self.thread.preview.is_empty() {
+        if self.thread.preview.is_empty() && cause.is_said() {
             self.thread.preview = input
                 .shown()
                 .trim()
@@ -487,24 +492,5 @@ impl ThreadState {
         self.thread.message_count = 0;
         self.thread.preview.clear();
         self.thread.updated_at = at;
-    }
-}
-
-/// Whether a fact changes the thread's row in the list. Counts alone do not: the row follows at
-/// the next turn boundary, and the state row has the exact number.
-pub fn changes_list_row(fact: &Fact) -> bool {
-    match fact {
-        Fact::Thread(_) => fact.durable(),
-        Fact::Turn(TurnFact::Started { .. } | TurnFact::Finished { .. }) => true,
-        Fact::Turn(
-            TurnFact::Steered { .. } | TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. },
-        ) => false,
-        Fact::Ask { what, .. } => match what {
-            AskFact::Opened { .. } | AskFact::Closed { .. } => true,
-            AskFact::Progressed { .. } => false,
-        },
-        Fact::Step { .. } | Fact::Item { .. } | Fact::Tool(_) | Fact::Files(_) | Fact::Note(_) => {
-            false
-        }
     }
 }

@@ -16,7 +16,7 @@ use vocabulary::{
 };
 
 use super::tooling::{self, CANCELLED};
-use super::{SessionGone, Turn, TurnEnd, TurnStart, writes};
+use super::{SessionGone, Turn, TurnEnd, TurnStart, gate, writes};
 use crate::agents::{Abilities, Agent};
 use crate::limits::USER_COMMAND_TIME_MAX;
 
@@ -71,12 +71,12 @@ impl UserCommand {
 /// The commands that run beside a turn: it is not over before they are.
 #[derive(Default)]
 pub struct UserCommands {
-    standing: Mutex<Standing>,
+    standing: Mutex<UserCommandStanding>,
     ended: Notify,
 }
 
 #[derive(Default)]
-struct Standing {
+struct UserCommandStanding {
     running: usize,
     /// The turn has ended: none can begin in it any more.
     closed: bool,
@@ -154,17 +154,15 @@ async fn outcome_of(
     };
     let is_open = cx.sandbox.mode() == Mode::Nothing;
     let refused = match (is_open, scope.outside.held, scope.read_only) {
-        (true, true, _) => Some(HELD),
-        (true, false, true) => Some(NOT_HELD),
-        (true, false, false) | (false, _, _) => None,
+        (true, true, _) => Some(HELD.to_owned()),
+        (true, false, true) => Some(NOT_HELD.to_owned()),
+        // What the server's owner forbids is forbidden to people, too.
+        (true, false, false) | (false, _, _) => gate::forbidden(turn, call, &scope),
     };
     let tool = turn.tools().get(BASH);
     let tool = match (refused, tool) {
         (None, Some(tool)) => tool,
-        (Some(why), _) => {
-            let error = why.to_owned();
-            return Ok(ToolOutcome::Failed { error });
-        }
+        (Some(error), _) => return Ok(ToolOutcome::Failed { error }),
         (None, None) => {
             let error = "not run: this thread has no commands".to_owned();
             return Ok(ToolOutcome::Failed { error });
