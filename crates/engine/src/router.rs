@@ -11,8 +11,8 @@ use vocabulary::{
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, commands, defaults, exec, files, joining, keeping, mcp, offer, permissions,
-    pictures, reading, reviews, sign_in, skills,
+    self, checkpoints, commands, defaults, exec, files, joining, keeping, mcp, offer, pasts,
+    permissions, pictures, reading, reviews, sign_in, skills,
 };
 use crate::members;
 use crate::session::{Mail, Outcome, Replied};
@@ -30,6 +30,11 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             efforts::check(shared, &own, &new.changes, None).await?;
             library::create(shared, caller, *new).await
         }
+        Call::ForkThread(mut fork) => {
+            settle_changes(shared, caller, fork.thread, &mut fork.changes).await?;
+            pasts::fork(shared, caller, *fork).await
+        }
+        Call::RevertThread(revert) => return pasts::revert(shared, caller, revert).await,
         Call::FindThread { name } => keeping::find(shared, caller, &name).await,
         Call::Exec(command) => {
             let output = exec::run(shared, caller, *command).await;

@@ -19,6 +19,7 @@ use crate::agents::{Agent, AgentMemory};
 use crate::traces::TurnTrace;
 
 pub mod checks;
+pub mod fence;
 pub mod gate;
 pub mod meter;
 pub mod offer;
@@ -222,6 +223,8 @@ pub struct Turn {
     pub tools: TurnTools,
     /// What people were told of the thread's MCP servers.
     pub told_servers: ToldServerNotes,
+    /// Whether it is a review, in which nothing may be changed.
+    pub reviews: bool,
     /// What the user said to start it.
     pub input: String,
     pub history: History,

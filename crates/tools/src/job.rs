@@ -172,6 +172,19 @@ impl Tool for JobTool {
         }
     }
 
+    fn looks(&self) -> bool {
+        true
+    }
+
+    /// What is typed to a job that may write, or that nothing holds, is a command that may.
+    fn changes(&self, jobs: &Jobs, input: &Value) -> bool {
+        let Ok(order) = JobOrder::parse(input) else {
+            return false;
+        };
+        let job = order.job(jobs).ok();
+        order.action == JobAction::Write && job.is_some_and(|job| !job.fence.only_reads())
+    }
+
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let order = JobOrder::parse(&input)?;
         if order.action == JobAction::List {

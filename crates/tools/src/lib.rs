@@ -106,6 +106,16 @@ pub trait Tool: Send + Sync + 'static {
     fn judge_with(&self, scope: &Scope, _jobs: &Jobs, input: &Value) -> Judgement {
         self.judge(scope, input)
     }
+    /// Whether it is of use where nothing may be changed: some of what it does only looks.
+    fn looks(&self) -> bool {
+        let effects = self.effects();
+        !effects.writes && !effects.runs
+    }
+    /// Whether a call with this input may change anything although its scope only reads. What `run`
+    /// refuses anyway changes nothing.
+    fn changes(&self, _jobs: &Jobs, _input: &Value) -> bool {
+        !self.looks()
+    }
     /// What a person's yes to this input for longer than once is kept under: it covers the calls with
     /// the same key. A tool may narrow or widen that.
     fn grant_key(&self, input: &Value) -> String {
@@ -259,6 +269,10 @@ pub trait Host: Send + Sync {
     /// Whether the call may go on as if it had been called with this input; if not, why.
     async fn may_go_on(&self, _input: Value) -> Result<(), String> {
         Ok(())
+    }
+    /// Whether a command that the sandbox stopped may run again, outside of it. `why`: what it wanted.
+    async fn let_out(&self, _command: String, _why: String) -> bool {
+        false
     }
     /// Runs a sub-agent to its end; gives what its caller is told of it.
     async fn spawn(&self, request: SpawnRequest) -> Result<String, Failure>;

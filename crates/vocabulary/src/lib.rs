@@ -25,6 +25,7 @@ mod named_model;
 mod nearest;
 mod notice;
 mod observability;
+mod past;
 mod permissions;
 mod refusal;
 mod reply;
@@ -34,6 +35,7 @@ mod skills;
 mod status;
 mod terminal;
 mod thread;
+mod thread_query;
 mod tool;
 mod turn;
 mod upload;
@@ -45,10 +47,7 @@ pub use ask::{
     QuestionOption, RiskCode,
 };
 pub use assignment::Assignment;
-pub use call::{
-    ArchivedThreads, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn,
-    ThreadQuery,
-};
+pub use call::{Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn};
 pub use caller::{Caller, CallerCredential, CredentialOrigin, LONE_MEMBER};
 pub use carried::CarriedCall;
 pub use catalog::{
@@ -66,7 +65,7 @@ pub use facts::{
     ThreadFact, ToolFact, TurnFact,
 };
 pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
-pub use item::{Item, Native, PlanStep, PlanStepStatus, ReasoningKind};
+pub use item::{Item, Native, PlanMarks, PlanStep, PlanStepStatus, ReasoningKind};
 pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
     WorkspaceChange, WorkspaceDirectory,
@@ -80,6 +79,8 @@ pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
 pub use observability::{LangfuseTarget, TracingHealth, TracingState};
+pub use past::{ForkPlace, ForkThread, ForkedFrom, RevertPoint, RevertThread, RevertTo};
+pub use permissions::{Approvals, PermissionOffer, SandboxInForce, SandboxMechanism, SandboxMode};
 pub use permissions::{Approvals, SandboxInForce, SandboxMechanism, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{
@@ -96,6 +97,7 @@ pub use thread::{
     AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
     ThreadSettings, ThreadView, Title, TitleSource,
 };
+pub use thread_query::{ArchivedThreads, ListDirection, ThreadQuery, ThreadSort};
 pub use tool::{
     CallRef, ContentBlock, Effects, FileChange, FileChangeKind, FilePreview, FileSubject,
     OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,

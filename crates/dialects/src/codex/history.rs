@@ -178,6 +178,7 @@ fn shown<'a>(
             }
             LiveItem::Output { .. }
             | LiveItem::Text { .. }
+            | LiveItem::Plan { .. }
             | LiveItem::Reasoning { .. }
             | LiveItem::ToolInput { .. } => None,
         })
@@ -192,6 +193,10 @@ fn shown<'a>(
 fn growing(live: &Growing) -> Option<ThreadItem<'_>> {
     match &live.item {
         LiveItem::Text { item, text, .. } => Some(ThreadItem::AgentMessage {
+            id: item.as_str(),
+            text,
+        }),
+        LiveItem::Plan { item, text, .. } => Some(ThreadItem::Plan {
             id: item.as_str(),
             text,
         }),

@@ -9,6 +9,7 @@ use super::wire::account::{
     GetAccountResponse, LoginAccountParams, LoginAccountResponse,
 };
 use super::wire::exec::{CommandExecParams, CommandExecResponse};
+use super::wire::forks::{ThreadForkParams, ThreadRevertParams, ThreadRollbackParams};
 use super::wire::mcp::McpServerStatus;
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
@@ -18,10 +19,9 @@ use super::wire::notice::{
 use super::wire::orders::{ReviewStartParams, ReviewStartResponse, ThreadShellCommandParams};
 use super::wire::params::{
     ApprovalResponse, GrantParams, InitializeParams, ListMcpServerStatusParams,
-    McpServerElicitationResponse, ModelListParams, ThreadListParams, ThreadParams,
-    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
-    ThreadTurnsListParams, ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams,
-    TurnSteerParams,
+    McpServerElicitationResponse, ModelListParams, ThreadParams, ThreadReadParams,
+    ThreadResumeParams, ThreadSetNameParams, ThreadStartParams, ThreadTurnsListParams,
+    ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 use super::wire::request::{McpServerElicitationRequest, RequestApproval, RequestUserInput};
 use super::wire::results::{
@@ -29,11 +29,19 @@ use super::wire::results::{
     InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse,
     ThreadUnsubscribeResponse, TurnStartResponse, TurnSteerResponse,
 };
+use super::wire::settings::{
+    PermissionProfileListParams, PermissionProfileSummary, ThreadSettingsUpdateParams,
+    ThreadSettingsUpdated,
+};
 use super::wire::terminals::{
     TerminalInteraction, TerminalListParams, TerminalParams, TerminalWriteParams,
     ThreadBackgroundTerminal, ThreadBackgroundTerminalsTerminateResponse,
 };
 use super::wire::thread::Thread;
+use super::wire::thread_list::{
+    ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
+    ThreadSearchResponse,
+};
 use crate::schemas::rpc::Table;
 
 pub fn client(endpoint: Endpoint) -> Value {
@@ -43,7 +51,9 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<Value>("collaborationMode/list")
         .request::<ThreadStartParams>("thread/start")
         .request::<ThreadListParams>("thread/list")
-        .request::<Value>("thread/loaded/list")
+        .request::<ThreadLoadedListParams>("thread/loaded/list")
+        .request::<ThreadForkParams>("thread/fork")
+        .request::<ThreadRollbackParams>("thread/rollback")
         .request::<ThreadReadParams>("thread/read")
         .request::<ThreadResumeParams>("thread/resume")
         .request::<ThreadSetNameParams>("thread/name/set")
@@ -74,6 +84,11 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<ThreadTurnsListParams>("thread/turns/list")
             .request::<ThreadParams>("thread/unarchive")
             .request::<CommandExecParams>("command/exec")
+            .request::<ThreadSettingsUpdateParams>("thread/settings/update")
+            .request::<PermissionProfileListParams>("permissionProfile/list")
+            .request::<ThreadRevertParams>("thread/revert")
+            .request::<ThreadParams>("thread/delete")
+            .request::<ThreadSearchParams>("thread/search")
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
@@ -89,6 +104,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ThreadNamed<'static>>("thread/unarchived")
         .notification::<ThreadNamed<'static>>("thread/closed")
         .notification::<ThreadNamed<'static>>("thread/deleted")
+        .notification::<ThreadNamed<'static>>("thread/reverted")
         .notification::<ThreadStatusChanged<'static>>("thread/status/changed")
         .notification::<ThreadNameUpdated<'static>>("thread/name/updated")
         .notification::<ThreadTokenUsageUpdated<'static>>("thread/tokenUsage/updated")
@@ -99,6 +115,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ItemStarted<'static>>("item/started")
         .notification::<ItemCompleted<'static>>("item/completed")
         .notification::<Delta<'static>>("item/agentMessage/delta")
+        .notification::<Delta<'static>>("item/plan/delta")
         .notification::<Delta<'static>>("item/reasoning/textDelta")
         .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
         .notification::<Value>("item/reasoning/summaryPartAdded")
@@ -114,7 +131,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<Page<Model<'static>>>()
         .result::<Page<CollaborationModeMask>>()
         .result::<Page<McpServerStatus<'static>>>()
-        .result::<Page<Thread<'static>>>()
+        .result::<ThreadListResponse<'static>>()
         .result::<Page<String>>()
         .result::<ThreadOpened<'static>>()
         .result::<ThreadReadResponse<'static>>()
@@ -132,9 +149,12 @@ pub fn server(endpoint: Endpoint) -> Value {
         Endpoint::Codex => table
             .notification::<AccountLoginCompleted<'static>>("account/login/completed")
             .notification::<AccountUpdated>("account/updated")
+            .notification::<ThreadSettingsUpdated<'static>>("thread/settings/updated")
+            .result::<Page<PermissionProfileSummary>>()
             .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
             .result::<ThreadTurnsListResponse<'static>>()
             .result::<CommandExecResponse<'static>>()
+            .result::<ThreadSearchResponse<'static>>()
             .result::<LoginAccountResponse>()
             .result::<CancelLoginAccountResponse>()
             .result::<InitializeResponse<'static>>()

@@ -2,6 +2,7 @@
 
 mod anything;
 mod asking;
+mod forks;
 mod listing;
 mod offering;
 mod opening;
@@ -10,6 +11,7 @@ mod permissions;
 mod rejoining;
 mod saying;
 mod servers;
+mod settings;
 mod signing;
 mod stub;
 mod telling;

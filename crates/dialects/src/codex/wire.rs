@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod exec;
+pub mod forks;
 pub mod item;
 pub mod mcp;
 pub mod notice;
@@ -13,5 +14,7 @@ pub mod orders;
 pub mod params;
 pub mod request;
 pub mod results;
+pub mod settings;
 pub mod terminals;
 pub mod thread;
+pub mod thread_list;

@@ -88,7 +88,7 @@ fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
             what: ItemFact::Finished { body, .. },
             ..
         } => match body {
-            Item::AgentMessage { text, .. } => {
+            Item::AgentMessage { text, .. } | Item::Plan { text, .. } => {
                 Some(MessagePiece::Assistant(AssistantContent::Text { text }))
             }
             // A provider may keep its thoughts to itself, and still want them back.

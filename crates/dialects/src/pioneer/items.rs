@@ -110,7 +110,7 @@ pub fn written<'a>(
     body: &'a Item,
 ) -> Option<(TurnItem<'a>, &'a str, ItemDeltaStream)> {
     match body {
-        Item::AgentMessage { text, .. } => Some((
+        Item::AgentMessage { text, .. } | Item::Plan { text, .. } => Some((
             agent_message(item, text),
             text,
             ItemDeltaStream::AgentMessage,
@@ -127,7 +127,7 @@ pub fn written<'a>(
 /// The same item before anything was written.
 pub fn unwritten<'a>(item: &'a ItemId, body: &'a Item) -> Option<TurnItem<'a>> {
     match body {
-        Item::AgentMessage { .. } => Some(agent_message(item, "")),
+        Item::AgentMessage { .. } | Item::Plan { .. } => Some(agent_message(item, "")),
         Item::Reasoning { kind, .. } => Some(reasoning(item, *kind, None)),
         Item::File { .. } | Item::ReviewEntered { .. } | Item::ReviewExited { .. } => None,
     }

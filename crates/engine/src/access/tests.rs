@@ -73,14 +73,16 @@ fn kind(call: &Call) -> usize {
         Call::Checkpoints { .. } => 30,
         Call::Members(_) => 31,
         Call::Files { .. } => 32,
-        Call::CompactThread { .. } => 33,
-        Call::StartReview(_) => 34,
-        Call::RunShell(_) => 35,
-        Call::Terminals { .. } => 36,
-        Call::Exec(_) => 37,
+        Call::ForkThread(_) => 33,
+        Call::RevertThread(_) => 34,
+        Call::CompactThread { .. } => 35,
+        Call::StartReview(_) => 36,
+        Call::RunShell(_) => 37,
+        Call::Terminals { .. } => 38,
+        Call::Exec(_) => 39,
     }
 }
-const KINDS: usize = 38;
+const KINDS: usize = 40;
 
 fn reads() -> Vec<Call> {
     let thread = thread();
@@ -136,6 +138,19 @@ fn writes() -> Vec<Call> {
     let changed = |changes| Call::ChangeThread { thread, changes };
     vec![
         Call::CreateThread(Box::default()),
+        Call::ForkThread(Box::new(vocabulary::ForkThread {
+            thread,
+            upto: vocabulary::ForkPlace::Rest,
+            directory: None,
+            changes: Changes::default(),
+            instructions: None,
+            ephemeral: false,
+        })),
+        Call::RevertThread(vocabulary::RevertThread {
+            thread,
+            to: vocabulary::RevertTo::Newest(1),
+            files: false,
+        }),
         changed(Changes::default()),
         changed(Changes {
             archived: Some(true),

@@ -178,6 +178,7 @@ fn written(now: &ThreadSettings, settings: &[Changed]) -> Vec<(&'static str, Val
             Changed::AutoApprove
             | Changed::Approvals
             | Changed::Sandbox
+            | Changed::Network
             | Changed::Mode
             | Changed::Agent
             | Changed::MaxSteps
@@ -185,7 +186,8 @@ fn written(now: &ThreadSettings, settings: &[Changed]) -> Vec<(&'static str, Val
             | Changed::Verbosity
             | Changed::Summary
             | Changed::Budgets
-            | Changed::Assignment => {}
+            | Changed::Assignment
+            | Changed::Instructions => {}
         }
     }
     changes

@@ -37,6 +37,7 @@ impl Session {
                 self.terminals(call, reply);
                 return Ok(None);
             }
+            Call::RevertThread(revert) => return self.open_revert(revert, reply).await,
             Call::Checkpoints { call, .. } => return self.open_checkpoint_call(call, reply).await,
             Call::StartTurn(start) => self.start_turn(start, caller).await.map(Reply::Turn),
             Call::CompactThread { .. } => self.compact(caller).await.map(Reply::Turn),
@@ -54,6 +55,7 @@ impl Session {
             Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.shown_thread()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::ForkThread(_)
             | Call::FindThread { .. }
             | Call::ReadThread { .. }
             | Call::ReadMessages { .. }
@@ -185,9 +187,8 @@ impl Session {
             model: (agent.abilities().uses_model && !matches!(with, TurnStart::UserCommand(_)))
                 .then(|| Arc::new(settings.model.clone())),
         }))?;
-        if let (TitleSource::Default, Some(text)) =
-            (self.state.thread.title.source, title.filter(|_| is_said))
-        {
+        let title = title.filter(|_| is_said && !self.card.ephemeral);
+        if let (TitleSource::Default, Some(text)) = (self.state.thread.title.source, title) {
             self.set_title(Title {
                 text,
                 source: TitleSource::Heuristic,
@@ -411,6 +412,14 @@ impl Session {
         &mut self,
         reply: oneshot::Sender<Outcome>,
     ) -> Result<Option<RoundOutcome>, Refusal> {
+        self.erase().await?;
+        let as_of = self.recorder.last();
+        let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
+        Ok(Some(RoundOutcome::End(Ended::Deleted)))
+    }
+
+    /// Forgets the thread, with all that was only its own.
+    pub(super) async fn erase(&mut self) -> Result<(), Refusal> {
         self.asking.waiters.clear();
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
@@ -432,10 +441,8 @@ impl Session {
         let grants = &self.shared.grants;
         grants.thread_deleted(&self.card.tenant, self.card.id).await;
         remains::remove(&self.shared, &self.card).await;
-        let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
-        let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
-        Ok(Some(RoundOutcome::End(Ended::Deleted)))
+        Ok(())
     }
 }
 

@@ -157,6 +157,7 @@ impl Session {
             model,
             tools: TurnTools::new(Arc::clone(&self.supplies.tools)),
             told_servers: Arc::clone(&self.supplies.told_servers),
+            reviews: cause == Cause::Review,
             input: running
                 .map(|turn| turn.input.text.clone())
                 .unwrap_or_default(),
@@ -233,6 +234,11 @@ impl Session {
         }
         let running = self.state.turn.as_ref()?;
         let by = self.acting.as_deref();
+        if let Some(exporter) = self.shared.traces.exporter() {
+            // Keys are saved and renewed while the server runs.
+            let own = self.shared.own(&self.card.tenant);
+            exporter.hide(own.models.saved_secrets());
+        }
         self.shared.traces.of_turn(&self.state.thread, running, by)
     }
 

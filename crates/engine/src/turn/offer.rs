@@ -6,7 +6,7 @@ use std::sync::Arc;
 use providers::{ModelFamily, ToolSpec};
 use serde_json::Value;
 use tools::{SpawnKind, Tool, ToolFaces};
-use vocabulary::{ItemId, ModelRef, SubAgent, Subject, did_you_mean, nearest};
+use vocabulary::{AgentMode, ItemId, ModelRef, SubAgent, Subject, did_you_mean, nearest};
 
 use super::Turn;
 use crate::limits::SUB_AGENT_DEPTH_MAX;
@@ -63,7 +63,13 @@ pub fn unknown(turn: &Turn, agent: Option<&SubAgent>, name: &str) -> String {
 
 fn offers(turn: &Turn, agent: Option<&SubAgent>, tool: &dyn Tool) -> bool {
     let mode = turn.permits.borrow().settings.mode;
-    mode.offers(tool.effects()) && agent.is_none_or(|agent| may_use(turn, agent, tool))
+    let is_there = match mode {
+        AgentMode::Chat => false,
+        // What of it changes anything is refused, call by call.
+        AgentMode::Plan => tool.looks(),
+        AgentMode::Code => true,
+    };
+    is_there && agent.is_none_or(|agent| may_use(turn, agent, tool))
 }
 
 /// Whether what a sub-agent runs may change nothing.

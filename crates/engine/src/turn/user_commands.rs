@@ -9,10 +9,9 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::sync::Notify;
 use tools::sandbox::{HELD, Mode};
-use tools::{Failure, Scope, ToolCx};
+use tools::{Failure, ToolCx};
 use vocabulary::{
-    AgentMode, Effects, Fact, ItemId, StreamTag, Subject, ToolCall, ToolFact, ToolOutcome,
-    ToolOutput,
+    Effects, Fact, ItemId, StreamTag, Subject, ToolCall, ToolFact, ToolOutcome, ToolOutput,
 };
 
 use super::tooling::{self, CANCELLED};
@@ -148,10 +147,7 @@ async fn outcome_of(
         });
     }
     let cx = tooling::context(turn, tag, call).await;
-    let scope = Scope {
-        read_only: cx.scope.read_only || turn.permits.borrow().settings.mode == AgentMode::Plan,
-        ..cx.scope.clone()
-    };
+    let scope = cx.scope.clone();
     let is_open = cx.sandbox.mode() == Mode::Nothing;
     let refused = match (is_open, scope.outside.held, scope.read_only) {
         (true, true, _) => Some(HELD.to_owned()),
@@ -173,7 +169,6 @@ async fn outcome_of(
         .await?;
     let cancel = turn.cancel.child_token();
     let cx = ToolCx {
-        scope,
         cancel: cancel.clone(),
         ..cx
     };

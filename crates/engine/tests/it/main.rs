@@ -31,6 +31,7 @@ mod meant;
 mod older;
 mod orders;
 mod outside;
+mod pasts;
 mod pictures;
 mod puppet;
 mod recall;

@@ -82,6 +82,7 @@ impl Tongue for Diminuendo {
             | Deed::Order(_)
             | Deed::Skill(_)
             | Deed::Setting(_)
+            | Deed::Past(_)
             | Deed::Checkpoints => return Ok(None),
         }))
     }

@@ -60,6 +60,15 @@ impl Hold {
         })
     }
 
+    /// The same without the fence.
+    pub fn let_out(&self) -> Hold {
+        Hold {
+            outside: true,
+            reach: JobReach::Escalated,
+            ..self.clone()
+        }
+    }
+
     /// For a command that has nothing of its own: no network and no input.
     pub fn plain(cx: &ToolCx) -> Hold {
         Hold {

@@ -42,6 +42,13 @@ pub(crate) struct JobFence {
     pub takes_input: bool,
 }
 
+impl JobFence {
+    /// Whether it can change nothing, whatever is typed to it.
+    pub fn only_reads(&self) -> bool {
+        self.reach == JobReach::Fenced && self.scope.read_only
+    }
+}
+
 pub(crate) struct JobStart {
     pub line: String,
     /// Where it runs.

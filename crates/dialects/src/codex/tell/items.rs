@@ -72,6 +72,7 @@ pub fn written<'a>(item: &'a ItemId, body: &'a Item) -> Option<ThreadItem<'a>> {
     let id = item.as_str();
     match body {
         Item::AgentMessage { text, .. } => Some(ThreadItem::AgentMessage { id, text }),
+        Item::Plan { text, .. } => Some(ThreadItem::Plan { id, text }),
         Item::Reasoning { kind, text, .. } => Some(reasoning(id, *kind, text)),
         Item::ReviewEntered { review } => Some(ThreadItem::EnteredReviewMode { id, review }),
         Item::ReviewExited { review } => Some(ThreadItem::ExitedReviewMode { id, review }),

@@ -20,6 +20,10 @@ pub fn started(
             let item = ThreadItem::AgentMessage { id, text: "" };
             vec![items::started(told, &tag.turn, item)]
         }
+        Opening::Plan => {
+            let item = ThreadItem::Plan { id, text: "" };
+            vec![items::started(told, &tag.turn, item)]
+        }
         Opening::Reasoning(kind) => {
             let item = ThreadItem::Reasoning {
                 id,
@@ -71,6 +75,7 @@ pub fn grew(
 ) -> Vec<Frame> {
     let (method, index) = match growth {
         Growth::Text => ("item/agentMessage/delta", Index::None),
+        Growth::Plan => ("item/plan/delta", Index::None),
         Growth::Reasoning(ReasoningKind::Reasoning) => ("item/reasoning/textDelta", Index::Content),
         Growth::Reasoning(ReasoningKind::Summary) => {
             ("item/reasoning/summaryTextDelta", Index::Summary)

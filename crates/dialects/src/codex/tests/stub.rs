@@ -171,6 +171,8 @@ pub fn card() -> ThreadCard {
         client_id: None,
         created_at: NOW,
         folders: None,
+        forked_from: None,
+        ephemeral: false,
     }
 }
 
@@ -196,6 +198,7 @@ pub fn thread() -> Thread {
             auto_approve: false,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+            network: false,
             mode: AgentMode::Code,
             agent: None,
             max_steps: 100,

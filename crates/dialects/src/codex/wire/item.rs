@@ -24,6 +24,11 @@ pub enum ThreadItem<'a> {
         id: &'a str,
         text: &'a str,
     },
+    /// What the agent proposes in plan mode, for a person to approve.
+    Plan {
+        id: &'a str,
+        text: &'a str,
+    },
     Reasoning {
         id: &'a str,
         summary: Vec<&'a str>,

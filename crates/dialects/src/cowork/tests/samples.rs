@@ -39,6 +39,8 @@ pub fn card() -> ThreadCard {
         client_id: None,
         created_at: NOW,
         folders: None,
+        forked_from: None,
+        ephemeral: false,
     }
 }
 
@@ -54,6 +56,7 @@ pub fn settings() -> ThreadSettings {
         auto_approve: false,
         approvals: vocabulary::Approvals::Auto,
         sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+        network: false,
         mode: AgentMode::Code,
         agent: None,
         max_steps: 100,
@@ -194,6 +197,7 @@ pub fn catalog() -> Catalog {
             provider("rehearsal", "echo", Vec::new(), true),
         ],
         default: model(),
+        permissions: vocabulary::PermissionOffer::default(),
     }
 }
 

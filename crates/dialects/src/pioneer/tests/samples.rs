@@ -32,6 +32,8 @@ pub fn thread() -> Thread {
             client_id: Some(THREAD.to_owned()),
             created_at: NOW,
             folders: None,
+            forked_from: None,
+            ephemeral: false,
         },
         title: Title::default(),
         settings: ThreadSettings {
@@ -45,6 +47,7 @@ pub fn thread() -> Thread {
             auto_approve: true,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+            network: false,
             mode: AgentMode::Chat,
             agent: None,
             max_steps: 100,

@@ -138,6 +138,8 @@ struct Reading {
     /// The step whose entries are being read, and how many messages there were before it.
     step: Option<(TurnId, u32)>,
     before_step: usize,
+    /// The block of the step's answer whose text was read last, and whether that was a plan.
+    text: Option<(u32, bool)>,
     /// The answer of this step broke off: the next one replaces it, if there is one.
     broken_off: Option<(TurnId, u32)>,
     /// Of the turn that is being read, and of the one before it.
@@ -181,13 +183,11 @@ impl Reading {
             Fact::Step { tag, what } => self.add_step(entry, tag, what),
             Fact::Item {
                 tag,
+                content,
                 what: ItemFact::Finished { body, .. },
                 ..
             } => {
-                if let Some(block) = written(body) {
-                    self.enter(entry, &tag);
-                    self.read.add_block(entry, block);
-                }
+                self.add_item(entry, &tag, content, body);
             }
             Fact::Tool(tool) => {
                 self.note_changes(&tool.what);
@@ -206,6 +206,22 @@ impl Reading {
             | Fact::Ask { .. }
             | Fact::Files(_)
             | Fact::Note(_) => {}
+        }
+    }
+
+    /// A plan was told apart from the text that it is a part of; the model reads what it wrote.
+    fn add_item(&mut self, entry: u64, tag: &StreamTag, content: u32, body: Item) {
+        let is_plan = matches!(body, Item::Plan { .. });
+        let before = self.text.take();
+        let is_text = is_plan || matches!(body, Item::AgentMessage { .. });
+        let Some(block) = written(body) else { return };
+        self.enter(entry, tag);
+        self.text = is_text.then_some((content, is_plan));
+        match before {
+            Some((block, was_plan)) if is_text && block == content && (was_plan || is_plan) => {
+                self.read.extend_text(entry, block);
+            }
+            Some(_) | None => self.read.add_block(entry, block),
         }
     }
 
@@ -281,6 +297,7 @@ impl Reading {
         match what {
             ToolFact::Planned { .. } => {
                 self.enter(entry, &tag);
+                self.text = None;
                 let written = self.faces.written(&call.name, &call.input);
                 let call = Arc::unwrap_or_clone(call);
                 let block = Block::ToolCall {
@@ -373,6 +390,7 @@ impl Reading {
         if self.step != step {
             self.hear(tag.step);
             self.step = step;
+            self.text = None;
             self.before_step = self.read.len();
             // An answer of its own, even where the last message was an answer too.
             self.read.push(entry, Message::Assistant(Vec::new()));
@@ -437,6 +455,15 @@ impl Reading {
 pub fn written(body: Item) -> Option<Block> {
     Some(match body {
         Item::AgentMessage { text, native, .. } => Block::Text { text, native },
+        Item::Plan {
+            text,
+            marks,
+            native,
+            ..
+        } => Block::Text {
+            text: format!("{}{text}{}", marks.before, marks.after),
+            native,
+        },
         Item::Reasoning { text, native, .. } => Block::Reasoning { text, native },
         Item::File {
             media_type,

@@ -1,4 +1,4 @@
-//! The thread's row in lists.
+//! Which facts change what a list shows of a thread.
 
 use vocabulary::{AskFact, Fact, TurnFact};
 

@@ -18,6 +18,8 @@ fn changes() -> Changes {
         model: Some(model()),
         approvals: Some(Approvals::Ask),
         sandbox: Some(SandboxMode::ReadOnly),
+        network: Some(true),
+        instructions: Some("i".to_owned()),
         budgets: Some(Box::default()),
         ..Changes::default()
     }
