@@ -21,6 +21,7 @@ mod act;
 mod answer;
 mod asks;
 mod calls;
+mod forks;
 mod hear;
 mod history;
 mod input;
@@ -36,6 +37,7 @@ mod settings;
 mod show;
 pub mod tell;
 mod thinking;
+mod thread_list;
 mod turn_list;
 mod turns;
 pub mod wire;
@@ -184,7 +186,10 @@ impl Dialect for Codex {
             Heard::Live(event) => {
                 self.listening.follow(delivery.card.id, event);
                 out.push(Action::Shared);
-                if let Fact::Thread(ThreadFact::Reset) = event.fact {
+                let reset = matches!(event.fact, Fact::Thread(ThreadFact::Reset));
+                let reverted = matches!(event.fact, Fact::Thread(ThreadFact::Reverted { .. }));
+                // Who knows the word for a revert reads the turns again as it needs them.
+                if reset || reverted && self.endpoint == Endpoint::Zane {
                     self.begin_anew(out, delivery.card.id);
                 }
                 if let Fact::Thread(ThreadFact::SettingsChanged { .. }) = event.fact {

@@ -45,12 +45,13 @@ fn needed(call: &Call) -> Permission {
         | Call::GetProviderStatus { .. }
         | Call::ListTools { .. }
         | Call::ListCommands { .. } => Permission::SessionRead,
-        Call::CreateThread(_) => Permission::SessionCreate,
+        Call::CreateThread(_) | Call::ForkThread(_) => Permission::SessionCreate,
         Call::ChangeThread { changes, .. } => needed_to_change(changes),
         Call::StartTurn(_)
         | Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
+        | Call::RevertThread(_)
         | Call::RevokeGrant { .. }
         | Call::RunCommand(_)
         | Call::UploadFile(_)

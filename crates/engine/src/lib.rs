@@ -63,7 +63,7 @@ pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
-pub use tenants::{TenantParts, TenantTerms, TermsError};
+pub use tenants::{ErasedTenant, TenantParts, TenantTerms, TermsError, erase_tenant};
 pub use thread_ids::ThreadIdKey;
 pub use trust::{ContentTrust, KeptTrust, TrustedWorkspace};
 pub use turn::checks::{CheckChoice, CheckSettings};
@@ -354,8 +354,8 @@ impl Engine {
             .map_err(session::storage)?;
         let mut recovered = 0;
         for thread in left {
-            match self.shared.registry.wake(&self.shared, thread).await {
-                Ok(_) => recovered += 1,
+            match library::ephemeral::recover(&self.shared, thread).await {
+                Ok(()) => recovered += 1,
                 Err(refusal) => tracing::warn!(%thread, error = %refusal, "not recovered"),
             }
         }

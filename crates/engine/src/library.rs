@@ -4,12 +4,14 @@ mod births;
 pub(crate) mod checkpoints;
 pub(crate) mod commands;
 pub(crate) mod defaults;
+pub(crate) mod ephemeral;
 pub(crate) mod files;
 mod folders;
 pub(crate) mod joining;
 pub(crate) mod keeping;
 pub(crate) mod mcp;
 pub(crate) mod offer;
+pub(crate) mod pasts;
 pub(crate) mod permissions;
 pub(crate) mod pictures;
 pub(crate) mod reading;
@@ -246,6 +248,8 @@ fn newborn(
             client_id: new.client_id,
             created_at: at,
             folders: None,
+            forked_from: None,
+            ephemeral: new.ephemeral,
         },
         title: new.title.map_or_else(Title::default, |text| Title {
             text: tools::shown::title(&text),

@@ -56,6 +56,9 @@ pub const GRANTS_ALL_MAX: usize = 4_096;
 pub const GRANT_WORDS_MAX: usize = 2_000;
 /// Output of a running command that a late joiner is shown.
 pub const LIVE_OUTPUT_BYTES_MAX: usize = 32 << 10;
+/// Turns that one call may take back, and places of a thread where some were.
+pub const TURNS_PER_REVERT_MAX: u32 = 100_000;
+pub const HIDDEN_SPANS_MAX: usize = 1_000;
 /// Messages one read may ask for.
 pub const MESSAGES_PER_READ_MAX: u64 = 10_000;
 /// Entries read from the store at once; what needs more reads on.

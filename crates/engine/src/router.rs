@@ -11,7 +11,7 @@ use vocabulary::{
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, commands, defaults, files, joining, keeping, mcp, offer, permissions,
+    self, checkpoints, commands, defaults, files, joining, keeping, mcp, offer, pasts, permissions,
     pictures, reading, sign_in, skills,
 };
 use crate::members;
@@ -30,6 +30,11 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             efforts::check(shared, &own, &new.changes, None).await?;
             library::create(shared, caller, *new).await
         }
+        Call::ForkThread(mut fork) => {
+            settle_changes(shared, caller, fork.thread, &mut fork.changes).await?;
+            pasts::fork(shared, caller, *fork).await
+        }
+        Call::RevertThread(revert) => return pasts::revert(shared, caller, revert).await,
         Call::FindThread { name } => keeping::find(shared, caller, &name).await,
         Call::GetThread { thread } => return library::get(shared, caller, thread).await,
         Call::DeleteThread { thread } => return library::delete(shared, caller, thread).await,

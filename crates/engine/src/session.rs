@@ -29,6 +29,7 @@ pub mod outbox;
 mod recorder;
 mod resent;
 mod resting;
+mod reverting;
 mod shrinking;
 pub mod state;
 mod titling;
@@ -39,6 +40,7 @@ pub mod waking;
 mod writing;
 
 use asks::Asking;
+pub(crate) use given::changed_settings;
 use live::Live;
 pub use mail::{
     AttachedListener, Handle, ListenFrom, Mail, Outcome, Replied, SessionView, Transcript,
@@ -46,6 +48,7 @@ pub use mail::{
 use outbox::Outbox;
 use recorder::Recorder;
 use resting::Resting;
+pub(crate) use reverting::{born, first_hidden, fold_on};
 use snapshots::CheckpointTasks;
 use state::ThreadState;
 use turns::{TurnHandle, TurnSupplies};
@@ -159,10 +162,31 @@ impl Session {
             }
             () = tokio::time::sleep_until(deadline) => self.tick(),
         }
+        if self.is_forsaken() {
+            return self.vanish().await;
+        }
         let flow = self.settle()?;
+        if let (true, RoundOutcome::End(_)) = (self.card.ephemeral, &flow) {
+            return self.vanish().await;
+        }
         // A new thread must not vanish before its first listener comes, whatever else happens.
         let stays = unasked && self.resting.stopping.is_none();
         Ok(if stays { RoundOutcome::On } else { flow })
+    }
+
+    /// An ephemeral thread goes with its last listener, whatever it does.
+    fn is_forsaken(&self) -> bool {
+        let listeners = self.recorder.outbox.listeners();
+        self.card.ephemeral && self.resting.was_heard && listeners == 0 && self.mail.is_empty()
+    }
+
+    /// Ends the session and leaves nothing of its thread.
+    async fn vanish(&mut self) -> Result<RoundOutcome, Refusal> {
+        if !self.recorder.kept {
+            return Ok(RoundOutcome::End(Ended::Asleep));
+        }
+        self.erase().await?;
+        Ok(RoundOutcome::End(Ended::Deleted))
     }
 
     /// Publishes, starts the next writes, and sees whether there is still something to do.
@@ -212,7 +236,7 @@ impl Session {
                     from_ordinal: self.state.history_from,
                     message_count: self.state.thread.message_count,
                     head,
-                    reset_at: self.state.reset_at,
+                    untold: self.state.untold(),
                 };
                 self.recorder.reply_after_commit(head, move |committed| {
                     if committed.is_ok() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use crate::tongue::{Deed, SettingDeed, SkillDeed};
+use crate::tongue::{Deed, PastDeed, SettingDeed, SkillDeed};
 use crate::until::{Until, Wanted};
 
 /// One `scenario.toml`.
@@ -124,6 +124,12 @@ pub enum Act {
     SubAgentModel,
     /// Uses no MCP servers.
     NoMcp,
+    /// Goes on in a thread that begins with the past of this one.
+    Fork,
+    /// Takes turns back, as many as `text` says.
+    Rollback,
+    /// Begins an ephemeral thread beside this one.
+    Aside,
     /// Runs the program itself, as whoever operates the server does: `tenants credit --set 1`.
     Operate,
     /// Another server on the same data takes the thread: somebody joins it there.
@@ -246,6 +252,9 @@ impl Step {
             Act::Model => Deed::Setting(SettingDeed::Model(text())),
             Act::SubAgentModel => Deed::Setting(SettingDeed::SubAgentModel(text())),
             Act::NoMcp => Deed::Setting(SettingDeed::NoMcp),
+            Act::Fork => Deed::Past(PastDeed::Fork),
+            Act::Rollback => Deed::Past(PastDeed::Rollback(text().parse().ok()?)),
+            Act::Aside => Deed::Past(PastDeed::Aside),
             Act::Connect
             | Act::Resume
             | Act::Disconnect
@@ -294,6 +303,9 @@ impl Step {
             | Act::Model
             | Act::SubAgentModel
             | Act::NoMcp
+            | Act::Fork
+            | Act::Rollback
+            | Act::Aside
             | Act::Commands => Wanted::Done,
             // The skills, then the commands.
             Act::EnableSkill | Act::DisableSkill | Act::DeleteSkill => {

@@ -180,6 +180,9 @@ impl Stage {
             | Act::Model
             | Act::SubAgentModel
             | Act::NoMcp
+            | Act::Fork
+            | Act::Rollback
+            | Act::Aside
             | Act::Command => {
                 if self.say(step).await? == Said::NoWord {
                     let language = self.language.name;

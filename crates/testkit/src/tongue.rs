@@ -42,6 +42,18 @@ pub enum Deed {
     },
     Skill(SkillDeed),
     Setting(SettingDeed),
+    Past(PastDeed),
+}
+
+/// What a person does with a thread's past.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PastDeed {
+    /// Goes on in a thread that begins with it.
+    Fork,
+    /// Takes so many of the newest turns back.
+    Rollback(u32),
+    /// Begins a thread beside this one that has none and leaves none.
+    Aside,
 }
 
 /// What a person gives a thread, or sets for it.

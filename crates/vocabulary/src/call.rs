@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    FileCall, FileUpload, GrantScope, Image, LibraryCall, McpCall, MemberCall, ModelRef,
-    NamedModel, RunCommand, SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, Thread,
-    ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
+    FileCall, FileUpload, ForkThread, GrantScope, Image, LibraryCall, McpCall, MemberCall,
+    ModelRef, NamedModel, RevertThread, RunCommand, SandboxMode, Seq, SignInCall, SkillCall,
+    SummaryDetail, ThreadId, ThreadQuery, TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -21,6 +21,10 @@ pub enum Call {
     /// Threads of the caller's tenant, newest first.
     ListThreads(ThreadQuery),
     CreateThread(Box<NewThread>),
+    /// A new thread with the past of another one.
+    ForkThread(Box<ForkThread>),
+    /// Hides the newest turns of a thread; refused while one runs.
+    RevertThread(RevertThread),
     /// The thread that a client names: by our id, else by the one it made up.
     FindThread {
         name: String,
@@ -151,59 +155,6 @@ pub enum Call {
     },
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ThreadQuery {
-    pub archived: ArchivedThreads,
-    pub workspace: Option<WorkspaceId>,
-    /// Only threads of these directories, where any is named.
-    pub directories: Vec<PathBuf>,
-    /// Only threads with this in their title or in the first words said; case does not matter.
-    pub text: Option<String>,
-    /// `None`: all of them.
-    pub limit: Option<u32>,
-    /// Where the page before ended.
-    pub cursor: Option<String>,
-}
-
-/// What a list does with archived threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ArchivedThreads {
-    #[default]
-    LeftOut,
-    Included,
-    /// Nothing else.
-    Only,
-}
-
-impl ArchivedThreads {
-    fn matches(self, archived: bool) -> bool {
-        match self {
-            ArchivedThreads::LeftOut => !archived,
-            ArchivedThreads::Included => true,
-            ArchivedThreads::Only => archived,
-        }
-    }
-}
-
-impl ThreadQuery {
-    /// Whether a thread is one of those that the list is about, wherever it pages.
-    pub fn matches(&self, thread: &Thread) -> bool {
-        let card = &thread.card;
-        let has = |text: &str, words: &str| text.to_lowercase().contains(words);
-        self.archived.matches(thread.archived)
-            && self
-                .workspace
-                .as_ref()
-                .is_none_or(|id| card.workspace == *id)
-            && (self.directories.is_empty() || self.directories.contains(&card.directory))
-            && self.text.as_ref().is_none_or(|text| {
-                let words = text.to_lowercase();
-                has(&thread.title.text, &words) || has(&thread.preview, &words)
-            })
-    }
-}
-
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewThread {
     /// The same id again names the same thread.
@@ -223,6 +174,8 @@ pub struct NewThread {
     pub usual_folders: bool,
     /// Keep it from now on, rather than from the first thing that happens in it.
     pub keep: bool,
+    /// It is in no list, and gone with its last listener.
+    pub ephemeral: bool,
     /// The id that a client still has of a thread that is not there. The new one gets it, if we gave it out and
     /// nobody deleted that thread.
     pub resumed: Option<ThreadId>,
@@ -373,6 +326,7 @@ impl Call {
             | Call::CancelTurn { thread, .. }
             | Call::AnswerAsk { thread, .. }
             | Call::ResetThread { thread }
+            | Call::RevertThread(RevertThread { thread, .. })
             | Call::ListGrants { thread }
             | Call::RevokeGrant { thread, .. }
             | Call::CloseThread { thread, .. }
@@ -390,6 +344,7 @@ impl Call {
             | Call::KeepDefaults { thread, .. }
             | Call::Checkpoints { thread, .. }
             | Call::Files { thread, .. } => Some(*thread),
+            Call::ForkThread(fork) => Some(fork.thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)
             | Call::FindThread { .. }

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::{
     Ask, AskId, Cause, Changed, CheckpointNews, Checkpoints, Closing, FileVersion, Item, ItemId,
-    ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, Seq, Status, StatusReason,
-    StopReason, Thread, ThreadSettings, Title, ToolOutcome, TurnId, TurnOutcome, UploadedFile,
-    Usage, UserInput,
+    ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, RevertPoint, Seq, Status,
+    StatusReason, StopReason, Thread, ThreadSettings, Title, ToolOutcome, TurnId, TurnOutcome,
+    UploadedFile, Usage, UserInput,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,10 @@ pub enum ThreadFact {
     },
     /// The conversation starts anew; what was said before stays in the log only.
     Reset,
+    /// Turns were taken back: nobody reads them any more. The log keeps them.
+    Reverted {
+        point: Box<RevertPoint>,
+    },
     StatusChanged {
         status: Status,
         reason: StatusReason,
@@ -51,7 +55,8 @@ impl ThreadFact {
             | ThreadFact::Titled { .. }
             | ThreadFact::SettingsChanged { .. }
             | ThreadFact::Archived { .. }
-            | ThreadFact::Reset => true,
+            | ThreadFact::Reset
+            | ThreadFact::Reverted { .. } => true,
             ThreadFact::StatusChanged { .. } | ThreadFact::Closed => false,
         }
     }

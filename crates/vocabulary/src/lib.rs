@@ -24,6 +24,7 @@ mod named_model;
 mod nearest;
 mod notice;
 mod observability;
+mod past;
 mod permissions;
 mod refusal;
 mod reply;
@@ -31,6 +32,7 @@ mod role;
 mod skills;
 mod status;
 mod thread;
+mod thread_query;
 mod tool;
 mod turn;
 mod upload;
@@ -42,10 +44,7 @@ pub use ask::{
     QuestionOption, RiskCode,
 };
 pub use assignment::Assignment;
-pub use call::{
-    ArchivedThreads, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn,
-    ThreadQuery,
-};
+pub use call::{Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn};
 pub use caller::{Caller, CallerCredential, CredentialOrigin, LONE_MEMBER};
 pub use carried::CarriedCall;
 pub use catalog::{
@@ -76,7 +75,9 @@ pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
 pub use observability::{LangfuseTarget, TracingHealth, TracingState};
+pub use past::{ForkPlace, ForkThread, ForkedFrom, RevertPoint, RevertThread, RevertTo};
 pub use permissions::{Approvals, PermissionOffer, SandboxInForce, SandboxMechanism, SandboxMode};
+pub use permissions::{Approvals, SandboxInForce, SandboxMechanism, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
@@ -90,6 +91,7 @@ pub use thread::{
     AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
     ThreadSettings, ThreadView, Title, TitleSource,
 };
+pub use thread_query::{ArchivedThreads, ListDirection, ThreadQuery, ThreadSort};
 pub use tool::{
     CallRef, ContentBlock, Effects, FileChange, FileChangeKind, FilePreview, FileSubject,
     OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,

@@ -46,6 +46,8 @@ pub struct ThreadPage {
     pub threads: Vec<Thread>,
     /// To be passed as `cursor` for the next page.
     pub next: Option<String>,
+    /// The same for the other direction, which begins with the first thread of this page.
+    pub back: Option<String>,
 }
 
 /// A turn started, or had been started before by the same client id.

@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carried;
 use crate::{
-    Approvals, Ask, Assignment, Budgets, CallRef, Entry, Event, Fact, Growth, ItemFact, ItemId,
-    ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode, Seq,
-    Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp, ToolCall, ToolFact,
-    TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
+    Approvals, Ask, Assignment, Budgets, CallRef, Effects, Entry, Event, Fact, ForkedFrom, Growth,
+    ItemFact, ItemId, ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce,
+    SandboxMode, Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp,
+    ToolCall, ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -29,6 +29,12 @@ pub struct ThreadCard {
     /// Beside `directory`; nothing where nobody decided on any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folders: Option<Box<WorkFolders>>,
+    /// The thread that its past came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+    /// In no list, and gone with its last listener.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ephemeral: bool,
 }
 
 /// A thread as a list shows it.

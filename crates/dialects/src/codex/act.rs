@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use vocabulary::{
-    Answer, ArchivedThreads, Call, Changes, NamedModel, NewThread, ThreadId, ThreadQuery,
-};
+use vocabulary::{Answer, Call, Changes, NamedModel, NewThread, ThreadId};
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::hear::{CodexRequest, repeated};
 use super::permissions::PermissionFields;
 use super::refuse::CodexError;
 use super::settings::INSTRUCTIONS_BYTES_MAX;
-use super::wire::params::{InitializeParams, OneOrMany, ThreadListParams, ThreadStartParams};
+use super::wire::params::{InitializeParams, ThreadStartParams};
 use super::wire::results::{
     ConfigReadResponse, ConfigRequirementsReadResponse, Empty, InitializeResponse,
     ThreadUnsubscribeResponse, UnsubscribeStatus,
@@ -20,9 +18,6 @@ use super::wire::results::{
 use super::{Codex, asks, platform, respond, send, show, thinking};
 use crate::Action;
 use crate::jsonrpc::Id;
-
-const PAGE_DEFAULT: u32 = 25;
-const PAGE_MAX: u32 = 100;
 
 impl Codex {
     pub(super) fn act(
@@ -56,11 +51,8 @@ impl Codex {
             }
             CodexRequest::Settings(request) => return self.settings_request(out, id, request),
             CodexRequest::ThreadStart(params) => return self.thread_start(out, id, params),
-            CodexRequest::ThreadList(params) => self.thread_list(out, id, params),
-            CodexRequest::ThreadLoadedList => {
-                let call = Call::ListThreads(ThreadQuery::default());
-                self.calls.make(out, CodexPurpose::LoadedList(id), call);
-            }
+            CodexRequest::Threads(request) => return self.thread_list(out, id, request),
+            CodexRequest::Forks(request) => return self.fork_request(out, id, request),
             CodexRequest::ThreadRead(params) => {
                 let thread = parse(&params.thread_id)?;
                 match params.include_turns {
@@ -171,14 +163,7 @@ impl Codex {
             let message = "thread/start: cwd: expected an absolute path";
             return Err(CodexError::params(message));
         }
-        let instructions = params.developer_instructions.as_deref().map(str::trim);
-        let instructions = instructions.filter(|text| !text.is_empty());
-        if instructions.is_some_and(|text| text.len() > INSTRUCTIONS_BYTES_MAX) {
-            let message = format!(
-                "thread/start: developerInstructions: at most {INSTRUCTIONS_BYTES_MAX} bytes"
-            );
-            return Err(CodexError::params(message));
-        }
+        let instructions = instructions("thread/start", params.developer_instructions.as_deref())?;
         let permissions = PermissionFields {
             method: "thread/start",
             approval_policy: params.approval_policy.as_ref(),
@@ -187,6 +172,7 @@ impl Codex {
             ..PermissionFields::default()
         };
         let permissions = permissions.read()?;
+        let ephemeral = params.ephemeral == Some(true);
         let config = params.config.unwrap_or_default();
         let summary = config.model_reasoning_summary.as_deref();
         let summary = thinking::summary("thread/start: config.model_reasoning_summary", summary)?;
@@ -202,35 +188,14 @@ impl Codex {
                 ..permissions.of_new()
             },
             instructions: instructions.map(Into::into),
-            keep: true,
+            keep: !ephemeral,
+            ephemeral,
             ..NewThread::default()
         };
         self.starting += 1;
         let call = Call::CreateThread(Box::new(new));
         self.calls.make(out, CodexPurpose::StartCreate(id), call);
         Ok(())
-    }
-
-    fn thread_list(&mut self, out: &mut Vec<Action>, id: Id, params: ThreadListParams) {
-        let limit = params.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX);
-        let directories = match params.cwd {
-            None => Vec::new(),
-            Some(OneOrMany::One(one)) => vec![one],
-            Some(OneOrMany::Many(many)) => many,
-        };
-        let query = ThreadQuery {
-            archived: match params.archived {
-                Some(true) => ArchivedThreads::Only,
-                Some(false) | None => ArchivedThreads::LeftOut,
-            },
-            directories: directories.into_iter().map(PathBuf::from).collect(),
-            text: params.search_term,
-            limit: Some(limit),
-            cursor: params.cursor,
-            ..ThreadQuery::default()
-        };
-        let call = Call::ListThreads(query);
-        self.calls.make(out, CodexPurpose::ThreadList(id), call);
     }
 
     pub(super) fn change(
@@ -281,4 +246,18 @@ pub fn parse(thread_id: &str) -> Result<ThreadId, CodexError> {
         let thread_id = repeated(thread_id);
         CodexError::request(format!("invalid thread id: {thread_id:?}: expected a UUID"))
     })
+}
+
+/// How the client wants work done in a thread; nothing where it says nothing.
+pub fn instructions<'a>(
+    method: &str,
+    said: Option<&'a str>,
+) -> Result<Option<&'a str>, CodexError> {
+    let said = said.map(str::trim).filter(|text| !text.is_empty());
+    if said.is_some_and(|text| text.len() > INSTRUCTIONS_BYTES_MAX) {
+        let message =
+            format!("{method}: developerInstructions: at most {INSTRUCTIONS_BYTES_MAX} bytes");
+        return Err(CodexError::params(message));
+    }
+    Ok(said)
 }

@@ -2,7 +2,9 @@
 
 use vocabulary::{AskId, ThreadId};
 
+use super::forks::ForkPurpose;
 use super::settings::SettingsPurpose;
+use super::thread_list::ThreadListPurpose;
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
 use super::wire::params::{ListMcpServerStatusParams, ModelListParams};
@@ -26,10 +28,10 @@ pub enum CodexPurpose {
     /// With the accounts that come next.
     SignOut(Id, Vec<&'static str>),
     ModelList(Id, ModelListParams),
-    ThreadList(Id),
     Settings(SettingsPurpose),
+    Threads(ThreadListPurpose),
+    Forks(ForkPurpose),
     TurnList(Id, TurnListing),
-    LoadedList(Id),
     Grants(Id),
     ServerList(Id, ListMcpServerStatusParams),
     StartCreate(Id),
@@ -58,7 +60,8 @@ pub type CodexCalls = Pending<CodexPurpose>;
 impl CodexCalls {
     pub fn listen(&mut self, out: &mut Vec<Action>, waiting: CodexPurpose, thread: ThreadId) {
         let recent = match waiting {
-            CodexPurpose::Resume { turns: true, .. } => ALL_MESSAGES,
+            CodexPurpose::Resume { turns: true, .. }
+            | CodexPurpose::Forks(ForkPurpose::Listen { turns: true, .. }) => ALL_MESSAGES,
             _ => 0,
         };
         self.attach(out, waiting, thread, StartAt::Head, recent);

@@ -1,15 +1,17 @@
 //! What a client requests: a method this build knows, with params that are as they should be.
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Endpoint;
+use super::forks::ForkRequest;
 use super::refuse::CodexError;
 use super::settings::SettingsRequest;
+use super::thread_list::ThreadListRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::params::{
-    GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadListParams,
-    ThreadParams, ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
+    GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadParams,
+    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ThreadTurnsListParams, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 
@@ -28,8 +30,8 @@ pub enum CodexRequest {
     ConfigRequirementsRead,
     Settings(SettingsRequest),
     ThreadStart(ThreadStartParams),
-    ThreadList(ThreadListParams),
-    ThreadLoadedList,
+    Threads(ThreadListRequest),
+    Forks(ForkRequest),
     ThreadRead(ThreadReadParams),
     ThreadResume(ThreadResumeParams),
     ThreadTurnsList(ThreadTurnsListParams),
@@ -69,8 +71,23 @@ pub fn request(
             CodexRequest::Settings(SettingsRequest::Update(read(method, params)?))
         }
         ("thread/start", _) => CodexRequest::ThreadStart(read(method, params)?),
-        ("thread/list", _) => CodexRequest::ThreadList(read(method, params)?),
-        ("thread/loaded/list", _) => CodexRequest::ThreadLoadedList,
+        ("thread/list", _) => CodexRequest::Threads(ThreadListRequest::List(read(method, params)?)),
+        ("thread/search", Endpoint::Codex) => {
+            CodexRequest::Threads(ThreadListRequest::Search(read(method, params)?))
+        }
+        ("thread/loaded/list", _) => {
+            // It may come without any.
+            let params = if params.is_null() { json!({}) } else { params };
+            CodexRequest::Threads(ThreadListRequest::Loaded(read(method, params)?))
+        }
+        ("thread/fork", _) => CodexRequest::Forks(ForkRequest::Fork(read(method, params)?)),
+        ("thread/rollback", _) => CodexRequest::Forks(ForkRequest::Rollback(read(method, params)?)),
+        ("thread/revert", Endpoint::Codex) => {
+            CodexRequest::Forks(ForkRequest::Revert(read(method, params)?))
+        }
+        ("thread/delete", Endpoint::Codex) => {
+            CodexRequest::Forks(ForkRequest::Delete(read(method, params)?))
+        }
         ("thread/read", _) => CodexRequest::ThreadRead(read(method, params)?),
         ("thread/resume", _) => CodexRequest::ThreadResume(read(method, params)?),
         ("thread/turns/list", Endpoint::Codex) => {

@@ -8,6 +8,7 @@ use super::wire::account::{
     AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams, CancelLoginAccountResponse,
     GetAccountResponse, LoginAccountParams, LoginAccountResponse,
 };
+use super::wire::forks::{ThreadForkParams, ThreadRevertParams, ThreadRollbackParams};
 use super::wire::mcp::McpServerStatus;
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
@@ -16,10 +17,9 @@ use super::wire::notice::{
 };
 use super::wire::params::{
     ApprovalResponse, GrantParams, InitializeParams, ListMcpServerStatusParams,
-    McpServerElicitationResponse, ModelListParams, ThreadListParams, ThreadParams,
-    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
-    ThreadTurnsListParams, ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams,
-    TurnSteerParams,
+    McpServerElicitationResponse, ModelListParams, ThreadParams, ThreadReadParams,
+    ThreadResumeParams, ThreadSetNameParams, ThreadStartParams, ThreadTurnsListParams,
+    ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 use super::wire::request::{McpServerElicitationRequest, RequestApproval, RequestUserInput};
 use super::wire::results::{
@@ -32,6 +32,10 @@ use super::wire::settings::{
     ThreadSettingsUpdated,
 };
 use super::wire::thread::Thread;
+use super::wire::thread_list::{
+    ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
+    ThreadSearchResponse,
+};
 use crate::schemas::rpc::Table;
 
 pub fn client(endpoint: Endpoint) -> Value {
@@ -41,7 +45,9 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<Value>("collaborationMode/list")
         .request::<ThreadStartParams>("thread/start")
         .request::<ThreadListParams>("thread/list")
-        .request::<Value>("thread/loaded/list")
+        .request::<ThreadLoadedListParams>("thread/loaded/list")
+        .request::<ThreadForkParams>("thread/fork")
+        .request::<ThreadRollbackParams>("thread/rollback")
         .request::<ThreadReadParams>("thread/read")
         .request::<ThreadResumeParams>("thread/resume")
         .request::<ThreadSetNameParams>("thread/name/set")
@@ -66,6 +72,9 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<ThreadParams>("thread/unarchive")
             .request::<ThreadSettingsUpdateParams>("thread/settings/update")
             .request::<PermissionProfileListParams>("permissionProfile/list")
+            .request::<ThreadRevertParams>("thread/revert")
+            .request::<ThreadParams>("thread/delete")
+            .request::<ThreadSearchParams>("thread/search")
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
@@ -81,6 +90,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ThreadNamed<'static>>("thread/unarchived")
         .notification::<ThreadNamed<'static>>("thread/closed")
         .notification::<ThreadNamed<'static>>("thread/deleted")
+        .notification::<ThreadNamed<'static>>("thread/reverted")
         .notification::<ThreadStatusChanged<'static>>("thread/status/changed")
         .notification::<ThreadNameUpdated<'static>>("thread/name/updated")
         .notification::<ThreadTokenUsageUpdated<'static>>("thread/tokenUsage/updated")
@@ -106,7 +116,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<Page<Model<'static>>>()
         .result::<Page<CollaborationModeMask>>()
         .result::<Page<McpServerStatus<'static>>>()
-        .result::<Page<Thread<'static>>>()
+        .result::<ThreadListResponse<'static>>()
         .result::<Page<String>>()
         .result::<ThreadOpened<'static>>()
         .result::<ThreadReadResponse<'static>>()
@@ -125,6 +135,7 @@ pub fn server(endpoint: Endpoint) -> Value {
             .result::<Page<PermissionProfileSummary>>()
             .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
             .result::<ThreadTurnsListResponse<'static>>()
+            .result::<ThreadSearchResponse<'static>>()
             .result::<LoginAccountResponse>()
             .result::<CancelLoginAccountResponse>()
             .result::<InitializeResponse<'static>>()

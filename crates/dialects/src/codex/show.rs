@@ -37,11 +37,12 @@ pub fn thread<'a>(
         model_provider: &model.provider,
         created_at: card.created_at.seconds(),
         updated_at: thread.updated_at.seconds(),
+        forked_from_id: card.forked_from.as_ref().map(|it| it.thread.to_string()),
         status: thread_status(speaking.endpoint, thread.status),
         cwd: card.directory.to_string_lossy(),
         cli_version: env!("CARGO_PKG_VERSION"),
         source: "appServer",
-        ephemeral: false,
+        ephemeral: card.ephemeral,
         project_id: None,
         turns,
     }

@@ -47,6 +47,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         Fact::Thread(what) => match what {
             ThreadFact::Titled { title, .. } => vec![turn::named(told, title)],
             ThreadFact::Archived { archived } => vec![turn::archived(told, *archived)],
+            ThreadFact::Reverted { .. } => vec![turn::reverted(told)],
             ThreadFact::StatusChanged { status, reason } => status_changed(told, *status, *reason),
             ThreadFact::Created { .. }
             | ThreadFact::SettingsChanged { .. }

@@ -2,6 +2,7 @@
 
 mod anything;
 mod asking;
+mod forks;
 mod listing;
 mod offering;
 mod opening;

@@ -5,6 +5,7 @@
 //! differently, the type has both spellings.
 
 pub mod account;
+pub mod forks;
 pub mod item;
 pub mod mcp;
 pub mod notice;
@@ -13,3 +14,4 @@ pub mod request;
 pub mod results;
 pub mod settings;
 pub mod thread;
+pub mod thread_list;

@@ -73,9 +73,11 @@ fn kind(call: &Call) -> usize {
         Call::Checkpoints { .. } => 30,
         Call::Members(_) => 31,
         Call::Files { .. } => 32,
+        Call::ForkThread(_) => 33,
+        Call::RevertThread(_) => 34,
     }
 }
-const KINDS: usize = 33;
+const KINDS: usize = 35;
 
 fn reads() -> Vec<Call> {
     let thread = thread();
@@ -127,6 +129,19 @@ fn writes() -> Vec<Call> {
     let changed = |changes| Call::ChangeThread { thread, changes };
     vec![
         Call::CreateThread(Box::default()),
+        Call::ForkThread(Box::new(vocabulary::ForkThread {
+            thread,
+            upto: vocabulary::ForkPlace::Rest,
+            directory: None,
+            changes: Changes::default(),
+            instructions: None,
+            ephemeral: false,
+        })),
+        Call::RevertThread(vocabulary::RevertThread {
+            thread,
+            to: vocabulary::RevertTo::Newest(1),
+            files: false,
+        }),
         changed(Changes::default()),
         changed(Changes {
             archived: Some(true),

@@ -32,6 +32,7 @@ impl Session {
         let as_of = self.recorder.last();
         let outcome = match call {
             Call::DeleteThread { .. } => return self.delete(reply).await,
+            Call::RevertThread(revert) => return self.open_revert(revert, reply).await,
             Call::Checkpoints { call, .. } => return self.open_checkpoint_call(call, reply).await,
             Call::StartTurn(start) => self.start_turn(start, caller).await.map(Reply::Turn),
             Call::SteerTurn(steer) => self.steer(steer).await,
@@ -47,6 +48,7 @@ impl Session {
             Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.shown_thread()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::ForkThread(_)
             | Call::FindThread { .. }
             | Call::ReadThread { .. }
             | Call::ReadMessages { .. }
@@ -160,6 +162,7 @@ impl Session {
                 .uses_model
                 .then(|| Arc::new(settings.model.clone())),
         }))?;
+        let title = title.filter(|_| !self.card.ephemeral);
         if let (TitleSource::Default, Some(text)) = (self.state.thread.title.source, title) {
             self.set_title(Title {
                 text,
@@ -378,6 +381,14 @@ impl Session {
         &mut self,
         reply: oneshot::Sender<Outcome>,
     ) -> Result<Option<RoundOutcome>, Refusal> {
+        self.erase().await?;
+        let as_of = self.recorder.last();
+        let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
+        Ok(Some(RoundOutcome::End(Ended::Deleted)))
+    }
+
+    /// Forgets the thread, with all that was only its own.
+    pub(super) async fn erase(&mut self) -> Result<(), Refusal> {
         self.asking.waiters.clear();
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
@@ -399,10 +410,8 @@ impl Session {
         let grants = &self.shared.grants;
         grants.thread_deleted(&self.card.tenant, self.card.id).await;
         remains::remove(&self.shared, &self.card).await;
-        let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
-        let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
-        Ok(Some(RoundOutcome::End(Ended::Deleted)))
+        Ok(())
     }
 }
 

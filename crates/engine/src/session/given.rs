@@ -159,7 +159,7 @@ fn check_assignment(assignment: &Assignment) -> Result<(), Refusal> {
 }
 
 /// The settings after a change; `None` when it names none of them.
-pub(super) fn changed_settings(
+pub(crate) fn changed_settings(
     settings: &ThreadSettings,
     changes: &Changes,
 ) -> Result<Option<ThreadSettings>, Refusal> {

@@ -10,6 +10,7 @@ use vocabulary::{
 };
 
 use super::outbox::Outbox;
+use super::state::Untold;
 use crate::Listener;
 
 /// What reaches a session from outside.
@@ -93,8 +94,7 @@ pub struct Transcript {
     pub message_count: u64,
     /// Everything up to here is in it.
     pub head: Seq,
-    /// And nothing up to here: the conversation began anew.
-    pub reset_at: Seq,
+    pub untold: Untold,
 }
 
 /// How the rest of the engine reaches a session.

@@ -1,11 +1,15 @@
 //! What a session knows of its thread: the fold of the log, small enough to be written with every append.
 
 mod fold;
+mod list_row;
+mod past;
 
-pub use fold::{Folded, fold};
+pub use fold::{Folded, Folding, created, fold};
+pub use list_row::changes_list_row;
+pub use past::{HiddenSpan, Untold};
 
 use serde::{Deserialize, Serialize};
-use store::{EntryRow, LoadedThread};
+use store::{EntryRow, LoadedThread, RevertedRows};
 use vocabulary::{
     AskFact, CallRef, Cause, EndedTurn, Event, Fact, FilesFact, Grant, IndexedTurn, ItemFact,
     ItemId, OpenAsk, PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact,
@@ -36,6 +40,9 @@ pub struct ThreadState {
     /// Where the log was when that happened: what stands before is told to nobody.
     #[serde(default)]
     pub reset_at: Seq,
+    /// Turns that were taken back since then: they are told to nobody, either.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<HiddenSpan>,
     /// How many turns the index has. Nothing: an older version wrote this and had no index.
     #[serde(default)]
     pub turn_count: Option<u64>,
@@ -98,6 +105,8 @@ impl TurnState {
 pub struct Projected {
     pub entry: Option<EntryRow>,
     pub turn: Option<IndexedTurn>,
+    /// The rows that go instead.
+    pub reverted: Option<RevertedRows>,
 }
 
 /// A planned call: where the log has it, and how far it came.
@@ -130,6 +139,7 @@ impl ThreadState {
             next_ordinal: 0,
             history_from: 0,
             reset_at: Seq::ZERO,
+            hidden: Vec::new(),
             turn_count: Some(0),
             usage: Usage::default(),
             context_tokens: 0,
@@ -183,7 +193,19 @@ impl ThreadState {
             }),
             (..) => None,
         };
-        Projected { entry, turn }
+        let reverted = match &event.fact {
+            Fact::Thread(ThreadFact::Reverted { point }) => Some(RevertedRows {
+                entry: point.entry,
+                turn: point.number,
+            }),
+            // tidy: wildcard, because only this takes rows back.
+            _ => None,
+        };
+        Projected {
+            entry,
+            turn,
+            reverted,
+        }
     }
 
     fn apply_thread(&mut self, seq: Seq, at: Timestamp, what: &ThreadFact) {
@@ -202,6 +224,7 @@ impl ThreadState {
                 self.thread.updated_at = at;
             }
             ThreadFact::Reset => self.reset(seq, at),
+            ThreadFact::Reverted { point } => self.revert(seq, at, point),
             ThreadFact::StatusChanged { .. } | ThreadFact::Closed => {}
         }
     }
@@ -461,38 +484,5 @@ impl ThreadState {
             .calls
             .iter_mut()
             .find(|known| known.call.item == *item)
-    }
-
-    fn reset(&mut self, seq: Seq, at: Timestamp) {
-        self.plan.clear();
-        self.plan_turn = None;
-        self.last_message = None;
-        self.history_from = self.next_ordinal;
-        self.reset_at = seq;
-        self.compacted = None;
-        self.context_tokens = 0;
-        self.open_message = None;
-        self.thread.message_count = 0;
-        self.thread.preview.clear();
-        self.thread.updated_at = at;
-    }
-}
-
-/// Whether a fact changes the thread's row in the list. Counts alone do not: the row follows at
-/// the next turn boundary, and the state row has the exact number.
-pub fn changes_list_row(fact: &Fact) -> bool {
-    match fact {
-        Fact::Thread(_) => fact.durable(),
-        Fact::Turn(TurnFact::Started { .. } | TurnFact::Finished { .. }) => true,
-        Fact::Turn(
-            TurnFact::Steered { .. } | TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. },
-        ) => false,
-        Fact::Ask { what, .. } => match what {
-            AskFact::Opened { .. } | AskFact::Closed { .. } => true,
-            AskFact::Progressed { .. } => false,
-        },
-        Fact::Step { .. } | Fact::Item { .. } | Fact::Tool(_) | Fact::Files(_) | Fact::Note(_) => {
-            false
-        }
     }
 }

@@ -201,6 +201,11 @@ impl Session {
         }
         let running = self.state.turn.as_ref()?;
         let by = self.acting.as_deref();
+        if let Some(exporter) = self.shared.traces.exporter() {
+            // Keys are saved and renewed while the server runs.
+            let own = self.shared.own(&self.card.tenant);
+            exporter.hide(own.models.saved_secrets());
+        }
         self.shared.traces.of_turn(&self.state.thread, running, by)
     }
 

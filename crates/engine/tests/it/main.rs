@@ -30,6 +30,7 @@ mod mcp;
 mod meant;
 mod older;
 mod outside;
+mod pasts;
 mod pictures;
 mod puppet;
 mod recall;

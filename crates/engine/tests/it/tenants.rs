@@ -6,9 +6,10 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, FileCall, FileUpload, GrantScope, Idempotency, LibraryCall, LibraryReply,
-    McpCall, NewThread, Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId,
-    ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
+    DEFAULT_WORKSPACE, FileCall, FileUpload, ForkPlace, ForkThread, GrantScope, Idempotency,
+    LibraryCall, LibraryReply, McpCall, NewThread, Reply, RevertThread, RevertTo, RunCommand, Seq,
+    SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceDirectory,
+    WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -31,7 +32,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 46;
+const CALLS: usize = 48;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -66,6 +67,8 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::KeepDefaults { .. } => (43, Shows::NoThread),
         Call::Members(_) => (44, Shows::Own),
         Call::Files { .. } => (45, Shows::NoThread),
+        Call::ForkThread(_) => (46, Shows::NoThread),
+        Call::RevertThread(_) => (47, Shows::NoThread),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -146,6 +149,19 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             answer: Answer::Dismissed,
         },
         Call::ResetThread { thread },
+        Call::ForkThread(Box::new(ForkThread {
+            thread,
+            upto: ForkPlace::Rest,
+            directory: None,
+            changes: Changes::default(),
+            instructions: None,
+            ephemeral: false,
+        })),
+        Call::RevertThread(RevertThread {
+            thread,
+            to: RevertTo::Newest(1),
+            files: false,
+        }),
         Call::ListGrants { thread },
         Call::RevokeGrant {
             thread,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use super::{Deed, Signal, Tongue};
+use super::{Deed, PastDeed, Signal, Tongue};
 
 /// Whom it speaks to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,8 @@ enum Expects {
     Result,
     /// Something that notifications tell.
     Told,
+    /// A thread to go on in.
+    Fork,
 }
 
 impl Codex {
@@ -134,6 +136,11 @@ impl Codex {
                 self.turn = Some(turn.to_owned());
             }
             Expects::Result => return Ok(vec![Signal::Done]),
+            Expects::Fork => {
+                let id = result["thread"]["id"].as_str();
+                self.thread = Some(id.context("a thread's id")?.to_owned());
+                return Ok(vec![Signal::Done]);
+            }
             Expects::Told => {}
         }
         Ok(Vec::new())
@@ -269,6 +276,15 @@ impl Tongue for Codex {
             Deed::Unarchive => {
                 let params = json!({ "threadId": thread });
                 self.request(Expects::Told, "thread/unarchive", &params)
+            }
+            Deed::Past(PastDeed::Fork) => self.request(Expects::Fork, "thread/fork", &only),
+            Deed::Past(PastDeed::Rollback(turns)) => {
+                let params = json!({ "threadId": thread, "numTurns": turns });
+                self.request(Expects::Result, "thread/rollback", &params)
+            }
+            Deed::Past(PastDeed::Aside) => {
+                let params = json!({ "ephemeral": true });
+                self.request(Expects::Result, "thread/start", &params)
             }
             Deed::Reset
             | Deed::Close

@@ -70,6 +70,7 @@ impl Tongue for Cowork {
             }
             Deed::Skill(deed) => self.skill(deed)?,
             Deed::Setting(deed) => self.setting(deed)?,
+            Deed::Past(_) => return Ok(None),
             Deed::Close => self.frame("session_close", &[])?,
         }))
     }

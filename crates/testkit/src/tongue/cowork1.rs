@@ -40,6 +40,7 @@ impl Tongue for Cowork1 {
             | Deed::Close
             | Deed::Skill(_)
             | Deed::Setting(_)
+            | Deed::Past(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => Ok(None),
             Deed::Checkpoint | Deed::Restore(_) | Deed::DeleteCheckpoint(_) | Deed::Checkpoints => {

@@ -81,6 +81,7 @@ impl Tongue for Diminuendo {
             | Deed::DeleteCheckpoint(_)
             | Deed::Skill(_)
             | Deed::Setting(_)
+            | Deed::Past(_)
             | Deed::Checkpoints => return Ok(None),
         }))
     }

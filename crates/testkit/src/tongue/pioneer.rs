@@ -102,6 +102,7 @@ impl Tongue for Pioneer {
             | Deed::Checkpoints
             | Deed::Skill(_)
             | Deed::Setting(_)
+            | Deed::Past(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => {
                 return Ok(None);

@@ -30,6 +30,12 @@ pub fn named(told: EventForClient<'_>, title: &Title) -> Frame {
     notify("thread/name/updated", &params)
 }
 
+/// The turns that are left are read again by who shows them.
+pub fn reverted(told: EventForClient<'_>) -> Frame {
+    let thread_id = told.thread;
+    notify("thread/reverted", &ThreadNamed { thread_id })
+}
+
 pub fn archived(told: EventForClient<'_>, archived: bool) -> Frame {
     let method = match archived {
         true => "thread/archived",

@@ -171,6 +171,8 @@ pub fn card() -> ThreadCard {
         client_id: None,
         created_at: NOW,
         folders: None,
+        forked_from: None,
+        ephemeral: false,
     }
 }
 

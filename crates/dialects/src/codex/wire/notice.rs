@@ -15,7 +15,7 @@ pub struct ThreadStarted<'a> {
     pub thread: Thread<'a>,
 }
 
-/// thread/archived, thread/unarchived, thread/deleted
+/// thread/archived, thread/unarchived, thread/deleted, thread/reverted
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadNamed<'a> {

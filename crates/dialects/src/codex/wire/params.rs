@@ -44,6 +44,9 @@ pub struct ThreadStartParams {
     /// How the client wants work done in the thread.
     #[serde(default)]
     pub developer_instructions: Option<String>,
+    /// In no list, and gone with its last listener.
+    #[serde(default)]
+    pub ephemeral: Option<bool>,
 }
 
 /// Of the configuration a thread may start with, what has a meaning here.
@@ -72,22 +75,6 @@ pub enum GrantScope {
     Turn,
     Session,
     Workspace,
-}
-
-/// thread/list
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ThreadListParams {
-    #[serde(default)]
-    pub cursor: Option<String>,
-    #[serde(default)]
-    pub limit: Option<u32>,
-    #[serde(default)]
-    pub archived: Option<bool>,
-    #[serde(default)]
-    pub cwd: Option<OneOrMany>,
-    #[serde(default)]
-    pub search_term: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

@@ -32,6 +32,8 @@ pub fn thread() -> Thread {
             client_id: Some(THREAD.to_owned()),
             created_at: NOW,
             folders: None,
+            forked_from: None,
+            ephemeral: false,
         },
         title: Title::default(),
         settings: ThreadSettings {

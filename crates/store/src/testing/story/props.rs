@@ -23,6 +23,8 @@ pub fn a_thread(number: u64) -> Thread {
             client_id: None,
             created_at: at,
             folders: None,
+            forked_from: None,
+            ephemeral: false,
         },
         title: Title::default(),
         settings: ThreadSettings {
