@@ -7,7 +7,7 @@ use vocabulary::{
 };
 
 use self::items::CallProgress;
-use super::{Endpoint, VERSION, asks, show};
+use super::{Endpoint, VERSION, asks, show, terminals};
 use crate::Frame;
 
 mod agents;
@@ -68,7 +68,9 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
             | ThreadFact::Closed => Vec::new(),
         },
         Fact::Turn(what) => match what {
-            TurnFact::Started { turn, input, .. } => turn::started(told, turn, input),
+            TurnFact::Started {
+                turn, cause, input, ..
+            } => turn::started(told, turn, cause.is_said().then_some(input)),
             // It is told where it takes effect.
             TurnFact::Steered { .. } => Vec::new(),
             TurnFact::SteerPlaced { turn, input } => turn::said(told, turn, input),
@@ -156,6 +158,9 @@ fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
         }
         ToolFact::Started if searches::begins_when_it_runs(call) => {
             item(CallProgress::Running).map(|item| items::started(told, &tag.turn, item))
+        }
+        ToolFact::Interacted { process, stdin } => {
+            Some(terminals::interacted(told, tag, call, *process, stdin))
         }
         ToolFact::Planned { .. }
         | ToolFact::Started

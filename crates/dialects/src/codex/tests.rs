@@ -7,6 +7,7 @@ mod items;
 mod listing;
 mod offering;
 mod opening;
+mod ordering;
 mod permissions;
 mod rejoining;
 mod saying;

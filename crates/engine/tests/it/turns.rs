@@ -86,6 +86,10 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
             ..
         }) => "wrote",
         Fact::Tool(ToolEvent {
+            what: ToolFact::Interacted { .. },
+            ..
+        }) => "interacted",
+        Fact::Tool(ToolEvent {
             what: ToolFact::Progressed { .. },
             ..
         }) => "tool progressed",

@@ -125,6 +125,8 @@ pub fn written<'a>(endpoint: Endpoint, item: &'a ItemId, body: &'a Item) -> Opti
             *kind,
             reasoning_parts(text, breaks),
         )),
+        Item::ReviewEntered { review } => Some(ThreadItem::EnteredReviewMode { id, review }),
+        Item::ReviewExited { review } => Some(ThreadItem::ExitedReviewMode { id, review }),
         Item::File { .. } => None,
     }
 }
@@ -174,6 +176,8 @@ pub fn called<'a>(
         LookUp::None => {}
     }
     match &call.subject {
+        // A review is told by its two ends, and what is done for it.
+        Subject::Other if call.by_user => None,
         Subject::Command { line, directory } => {
             let place = match directory {
                 Some(directory) => {
@@ -250,7 +254,10 @@ fn command<'a>(
         id: call.item.as_str(),
         command: command_line(endpoint, command),
         cwd,
-        source: "agent",
+        source: match call.by_user {
+            true => "userShell",
+            false => "agent",
+        },
         status: status(shown),
         command_actions: vec![CommandAction::Unknown { command }],
         aggregated_output: words(shown),

@@ -4,7 +4,7 @@ use vocabulary::{
     Growth, Item, ItemId, Opening, ReasoningKind, StreamTag, ToolCall, ToolOutcome, ToolOutput,
 };
 
-use super::{EventForClient, items};
+use super::{EventForClient, items, turn};
 use crate::Frame;
 use crate::codex::Endpoint;
 use crate::codex::wire::item::ThreadItem;
@@ -56,6 +56,12 @@ pub fn finished(
         Endpoint::Zane if items::is_silent(body) => Vec::new(),
         Endpoint::Zane | Endpoint::Codex => {
             let written = items::written(told.endpoint, item, body);
+            // It grew by nothing, so nothing has told that it began.
+            if let (Item::ReviewEntered { .. } | Item::ReviewExited { .. }, Some(item)) =
+                (body, &written)
+            {
+                return turn::whole(told, &tag.turn, item.clone());
+            }
             let frame = written.map(|item| items::completed(told, &tag.turn, item));
             frame.into_iter().collect()
         }
