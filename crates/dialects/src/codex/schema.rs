@@ -31,7 +31,6 @@ use super::wire::settings::{
     PermissionProfileListParams, PermissionProfileSummary, ThreadSettingsUpdateParams,
     ThreadSettingsUpdated,
 };
-use super::wire::thread::Thread;
 use super::wire::thread_list::{
     ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
     ThreadSearchResponse,

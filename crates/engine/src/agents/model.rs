@@ -101,6 +101,10 @@ async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGon
     if turn.cancel.is_cancelled() {
         return Ok(TurnEnd::Cancelled);
     }
+    if turn.is_planning() {
+        // What is offered depends on it.
+        turn.sandbox().await;
+    }
     tell_surroundings(turn, &surroundings).await?;
     tell_retirement(turn).await?;
     let mut talk = Talk {

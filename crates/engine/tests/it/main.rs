@@ -32,6 +32,7 @@ mod older;
 mod outside;
 mod pasts;
 mod pictures;
+mod planning;
 mod puppet;
 mod recall;
 mod requests;
