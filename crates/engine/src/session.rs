@@ -25,6 +25,7 @@ mod jobs;
 mod listening;
 pub mod live;
 mod mail;
+mod orders;
 pub mod outbox;
 mod recorder;
 mod resent;
@@ -245,6 +246,7 @@ impl Session {
                 });
             }
             Mail::Titled(titled) => self.titled(titled)?,
+            Mail::Typed(typed) => self.typed(typed)?,
             Mail::PeopleChanged(people) => self.cancel_turn_of_nobody(&people)?,
             Mail::Stop { grace, done } => self.stop(grace, done),
             Mail::HandOver => self.resting.hand_over_until = Some(Instant::now() + HAND_OVER_WAIT),
@@ -266,7 +268,8 @@ impl Session {
         self.shared.metrics.deltas.add(deltas as u64);
         for each in told {
             match each {
-                FromTurn::Tell(fact) => {
+                FromTurn::Tell(mut fact) => {
+                    self.hear_of_user_command(&mut fact);
                     self.record(fact)?;
                 }
                 FromTurn::Commit(fact, done) => {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use crate::tongue::{Deed, PastDeed, SettingDeed, SkillDeed};
+use crate::tongue::{Deed, OrderDeed, PastDeed, SettingDeed, SkillDeed};
 use crate::until::{Until, Wanted};
 
 /// One `scenario.toml`.
@@ -100,6 +100,18 @@ pub enum Act {
     FileHistory,
     /// Asks for one of them: `notes.txt 2`.
     FileVersion,
+    /// Has the conversation summarised.
+    Compact,
+    /// Has the uncommitted changes reviewed.
+    Review,
+    /// Runs a command line of the user's own.
+    Shell,
+    /// Asks which commands run in the background.
+    Terminals,
+    /// Ends all of them.
+    Clean,
+    /// Types to the first of them.
+    Type,
     /// Asks which skills there are.
     Skills,
     ReadSkill,
@@ -239,6 +251,12 @@ impl Step {
                 let (path, iteration) = self.version().ok()?;
                 Deed::FileVersion { path, iteration }
             }
+            Act::Compact => Deed::Order(OrderDeed::Compact),
+            Act::Review => Deed::Order(OrderDeed::Review),
+            Act::Shell => Deed::Order(OrderDeed::Shell(text())),
+            Act::Terminals => Deed::Order(OrderDeed::Terminals),
+            Act::Clean => Deed::Order(OrderDeed::Clean),
+            Act::Type => Deed::Order(OrderDeed::Type(text())),
             Act::Skills => Deed::Skill(SkillDeed::List),
             Act::ReadSkill => Deed::Skill(SkillDeed::Read(text())),
             Act::EnableSkill => Deed::Skill(SkillDeed::Enable(text())),
@@ -276,6 +294,9 @@ impl Step {
             Act::Connect | Act::Resume => Wanted::Connected,
             Act::Say
             | Act::Command
+            | Act::Compact
+            | Act::Review
+            | Act::Shell
             | Act::Approve
             | Act::Deny
             | Act::Answer
@@ -295,6 +316,9 @@ impl Step {
             | Act::Checkpoints
             | Act::FileHistory
             | Act::FileVersion
+            | Act::Terminals
+            | Act::Clean
+            | Act::Type
             | Act::Skills
             | Act::ReadSkill
             | Act::Upload

@@ -168,6 +168,12 @@ impl Stage {
             | Act::Checkpoints
             | Act::FileHistory
             | Act::FileVersion
+            | Act::Compact
+            | Act::Review
+            | Act::Shell
+            | Act::Terminals
+            | Act::Clean
+            | Act::Type
             | Act::Skills
             | Act::ReadSkill
             | Act::EnableSkill

@@ -40,6 +40,7 @@ pub enum Deed {
         path: String,
         iteration: u64,
     },
+    Order(OrderDeed),
     Skill(SkillDeed),
     Setting(SettingDeed),
     Past(PastDeed),
@@ -54,6 +55,23 @@ pub enum PastDeed {
     Rollback(u32),
     /// Begins a thread beside this one that has none and leaves none.
     Aside,
+}
+
+/// What a person orders in a thread beside what they say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OrderDeed {
+    /// A summary of the conversation.
+    Compact,
+    /// A review of the uncommitted changes.
+    Review,
+    /// A command line of their own.
+    Shell(String),
+    /// Which commands run in the background.
+    Terminals,
+    /// The end of all of them.
+    Clean,
+    /// Types to the first of them.
+    Type(String),
 }
 
 /// What a person gives a thread, or sets for it.

@@ -337,6 +337,8 @@ async fn run_on(
 ) -> Result<ToolOutput, Failure> {
     let start = JobStart {
         line: order.command.to_owned(),
+        directory: hold.directory.clone(),
+        call: cx.host.call(),
         fence: hold.of_job(),
     };
     let job = match cx.jobs.adopt(command, start) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolOutput};
+use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolCall, ToolOutput};
 
 pub mod agent_files;
 mod ask;
@@ -17,6 +17,7 @@ mod change;
 pub mod checks;
 pub mod commands;
 mod edit;
+pub mod exec;
 mod faces;
 pub mod folders;
 #[doc(hidden)]
@@ -256,6 +257,12 @@ pub struct ToolCx {
 pub trait Host: Send + Sync {
     /// Shows output as it comes.
     async fn output(&self, stream: OutputStream, text: String);
+    /// The call that is made, where it is one of a conversation.
+    fn call(&self) -> Option<Arc<ToolCall>> {
+        None
+    }
+    /// Somebody typed to a command that another call started; nothing: its output is waited for.
+    async fn interacted(&self, _started_by: Arc<ToolCall>, _process: u32, _stdin: String) {}
     /// Says how far it is.
     async fn progress(&self, _message: String) {}
     /// Puts questions before a person. `None`: the turn was cancelled.

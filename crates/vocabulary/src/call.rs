@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    FileCall, FileUpload, ForkThread, GrantScope, Image, LibraryCall, McpCall, MemberCall,
-    ModelRef, NamedModel, RevertThread, RunCommand, SandboxMode, Seq, SignInCall, SkillCall,
-    SummaryDetail, ThreadId, ThreadQuery, TurnId, TurnSelection, Verbosity, WorkspaceId,
+    ExecCommand, FileCall, FileUpload, ForkThread, GrantScope, Image, LibraryCall, McpCall,
+    MemberCall, ModelRef, NamedModel, RevertThread, RunCommand, RunShell, SandboxMode, Seq,
+    SignInCall, SkillCall, StartReview, SummaryDetail, TerminalCall, ThreadId, ThreadQuery, TurnId,
+    TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -43,6 +44,17 @@ pub enum Call {
     },
 
     StartTurn(StartTurn),
+    /// Summarises the conversation now, in a turn of its own. Answered as `StartTurn` is.
+    CompactThread {
+        thread: ThreadId,
+    },
+    StartReview(StartReview),
+    RunShell(RunShell),
+    /// The commands in the thread's background.
+    Terminals {
+        thread: ThreadId,
+        call: TerminalCall,
+    },
     /// Says more to the running turn; refused when there is none, or another one than `turn`.
     SteerTurn(SteerTurn),
     /// No turn running is no error.
@@ -114,6 +126,9 @@ pub enum Call {
     Library(LibraryCall),
     /// Who is in the caller's tenant.
     Members(MemberCall),
+
+    /// Runs a command of the client's own, which belongs to no thread.
+    Exec(Box<ExecCommand>),
 
     GetCatalog,
     /// `verify`: the providers themselves are asked whether they accept what is saved.
@@ -287,6 +302,8 @@ impl Call {
         match self {
             Call::SignIn(SignInCall::Finish { code, .. }) => code.is_none(),
             Call::GetProviderStatus { verify } => *verify,
+            // It runs as long as it runs.
+            Call::Exec(_) => true,
             // A server is started, or a person signs in.
             Call::Mcp { call, .. } => !call.only_reads(),
             // The first snapshot of a large workspace takes its time.
@@ -322,6 +339,10 @@ impl Call {
             | Call::DeleteThread { thread }
             | Call::ChangeThread { thread, .. }
             | Call::StartTurn(StartTurn { thread, .. })
+            | Call::CompactThread { thread }
+            | Call::StartReview(StartReview { thread, .. })
+            | Call::RunShell(RunShell { thread, .. })
+            | Call::Terminals { thread, .. }
             | Call::SteerTurn(SteerTurn { thread, .. })
             | Call::CancelTurn { thread, .. }
             | Call::AnswerAsk { thread, .. }
@@ -350,6 +371,7 @@ impl Call {
             | Call::FindThread { .. }
             | Call::Library(_)
             | Call::Members(_)
+            | Call::Exec(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_) => None,

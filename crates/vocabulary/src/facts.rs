@@ -271,6 +271,11 @@ pub enum ToolFact {
         stream: OutputStream,
         delta: String,
     },
+    /// Somebody typed to a command that runs in the background; nothing: its output is waited for.
+    Interacted {
+        process: u32,
+        stdin: String,
+    },
     /// How far it is, in the tool's own words.
     Progressed {
         message: String,
@@ -291,7 +296,10 @@ impl ToolFact {
             | ToolFact::Started
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => true,
-            ToolFact::Reached | ToolFact::Wrote { .. } | ToolFact::Progressed { .. } => false,
+            ToolFact::Reached
+            | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
+            | ToolFact::Progressed { .. } => false,
         }
     }
 }

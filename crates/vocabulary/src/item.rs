@@ -33,6 +33,10 @@ pub enum Item {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         native: Option<Box<Native>>,
     },
+    /// A review began: what is reviewed, in words for people.
+    ReviewEntered { review: String },
+    /// It is over: what the reviewer found.
+    ReviewExited { review: String },
     /// What the model proposes to do, for a person to say yes to: a part of what it wrote, marked by it.
     Plan {
         /// Without its marks.

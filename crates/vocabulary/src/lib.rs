@@ -14,6 +14,7 @@ mod carried;
 mod catalog;
 mod checkpoint;
 mod event;
+mod exec;
 mod facts;
 mod ids;
 mod item;
@@ -28,9 +29,11 @@ mod past;
 mod permissions;
 mod refusal;
 mod reply;
+mod review;
 mod role;
 mod skills;
 mod status;
+mod terminal;
 mod thread;
 mod thread_query;
 mod tool;
@@ -56,6 +59,7 @@ pub use checkpoint::{
     FileIteration, FileVersion, NoCheckpointId, RestoreAction, Standing, Touched, Trigger,
 };
 pub use event::{Event, Fact, StreamTag, ToolEvent};
+pub use exec::{ExecCommand, ExecOutput};
 pub use facts::{
     AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, StepFact,
     ThreadFact, ToolFact, TurnFact,
@@ -81,11 +85,13 @@ pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
 };
+pub use review::{ReviewTarget, StartReview};
 pub use role::{Permission, Role};
 pub use skills::{
     CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
 };
 pub use status::{IllegalTransition, Status, StatusReason};
+pub use terminal::{BackgroundTerminal, RunShell, TerminalCall, TerminalReply};
 pub use thread::{
     AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
     ThreadSettings, ThreadView, Title, TitleSource,

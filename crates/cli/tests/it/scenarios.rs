@@ -26,6 +26,7 @@ macro_rules! tongue {
                 steered retried broken_off sources compacted sub_agent
                 backups backups_kept file_history patched checked_edit skills skill_loaded mcp_server
                 upload harness_context project_defaults
+                summarised reviewed user_shell typed_into
             }
         }
     };

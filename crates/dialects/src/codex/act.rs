@@ -117,6 +117,9 @@ impl Codex {
             CodexRequest::ThreadUnsubscribe(params) => {
                 self.unsubscribe(out, &id, parse(&params.thread_id)?);
             }
+            CodexRequest::Exec(params) => return self.exec(out, id, *params),
+            CodexRequest::Order(request) => return self.order(out, id, request),
+            CodexRequest::Terminals(request) => return self.terminals(out, id, request),
             CodexRequest::TurnStart(params) => return self.turn_start(out, id, params),
             CodexRequest::TurnSteer(params) => return self.turn_steer(out, id, params),
             CodexRequest::TurnInterrupt(params) => {

@@ -68,6 +68,11 @@ impl Codex {
                 self.turn_in(out, id, (**wanted).clone(), &*reply.view()?);
             }
             CodexPurpose::Turn(id) => self.turn(out, id, &reply.turn()?),
+            CodexPurpose::Exec(id) => self.executed(out, id, &*reply.exec()?),
+            CodexPurpose::Order(purpose) => self.ordered(out, purpose, &reply.turn()?),
+            CodexPurpose::Terminals(purpose) => {
+                self.terminals_answered(out, purpose, reply.terminals()?)?;
+            }
             CodexPurpose::ServerList(id, params) => match *reply.mcp()? {
                 McpReply::Servers(snapshot) => {
                     send(out, respond(id, &servers::page(&snapshot, params)));
@@ -127,6 +132,8 @@ impl Codex {
             CodexPurpose::Subscribe => send(out, CodexError::from(&refusal).frame(None)),
             // Nobody asked for it.
             CodexPurpose::Anew => {}
+            CodexPurpose::Order(purpose) => self.order_refused(out, purpose, &refusal),
+            CodexPurpose::Terminals(purpose) => self.terminals_refused(out, purpose, &refusal),
             CodexPurpose::Settings(purpose) => {
                 if let Some(id) = purpose.id() {
                     send(out, CodexError::from(&refusal).frame(Some(id)));
@@ -158,6 +165,7 @@ impl Codex {
             | CodexPurpose::ReadTurns(id)
             | CodexPurpose::TurnThread(id, _)
             | CodexPurpose::Turn(id)
+            | CodexPurpose::Exec(id)
             | CodexPurpose::Grants(id)
             | CodexPurpose::ServerList(id, _)
             | CodexPurpose::Done(id) => send(out, CodexError::from(&refusal).frame(Some(id))),

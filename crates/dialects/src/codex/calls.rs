@@ -3,7 +3,9 @@
 use vocabulary::{AskId, ThreadId};
 
 use super::forks::ForkPurpose;
+use super::orders::OrderPurpose;
 use super::settings::SettingsPurpose;
+use super::terminals::TerminalPurpose;
 use super::thread_list::ThreadListPurpose;
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
@@ -46,6 +48,9 @@ pub enum CodexPurpose {
     TurnThread(Id, Box<WantedTurn>),
     Turn(Id),
     Steer(Id),
+    Exec(Id),
+    Order(OrderPurpose),
+    Terminals(TerminalPurpose),
     /// `{}` when it is done.
     Done(Id),
     Answer(AskId),

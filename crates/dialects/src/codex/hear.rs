@@ -5,10 +5,13 @@ use serde_json::{Value, json};
 
 use super::Endpoint;
 use super::forks::ForkRequest;
+use super::orders::OrderRequest;
 use super::refuse::CodexError;
 use super::settings::SettingsRequest;
+use super::terminals::TerminalRequest;
 use super::thread_list::ThreadListRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
+use super::wire::exec::CommandExecParams;
 use super::wire::params::{
     GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadParams,
     ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
@@ -45,6 +48,9 @@ pub enum CodexRequest {
     TurnStart(TurnStartParams),
     TurnSteer(TurnSteerParams),
     TurnInterrupt(TurnInterruptParams),
+    Order(OrderRequest),
+    Terminals(TerminalRequest),
+    Exec(Box<CommandExecParams>),
 }
 
 pub fn request(
@@ -109,6 +115,26 @@ pub fn request(
         ("turn/start", _) => CodexRequest::TurnStart(read(method, params)?),
         ("turn/steer", _) => CodexRequest::TurnSteer(read(method, params)?),
         ("turn/interrupt", _) => CodexRequest::TurnInterrupt(read(method, params)?),
+        ("command/exec", Endpoint::Codex) => CodexRequest::Exec(Box::new(read(method, params)?)),
+        ("thread/compact/start", _) => {
+            CodexRequest::Order(OrderRequest::Compact(read(method, params)?))
+        }
+        ("thread/shellCommand", _) => {
+            CodexRequest::Order(OrderRequest::Shell(read(method, params)?))
+        }
+        ("review/start", _) => CodexRequest::Order(OrderRequest::Review(read(method, params)?)),
+        ("thread/backgroundTerminals/list", _) => {
+            CodexRequest::Terminals(TerminalRequest::List(read(method, params)?))
+        }
+        ("thread/backgroundTerminals/clean", _) => {
+            CodexRequest::Terminals(TerminalRequest::Clean(read(method, params)?))
+        }
+        ("thread/backgroundTerminals/terminate", _) => {
+            CodexRequest::Terminals(TerminalRequest::Terminate(read(method, params)?))
+        }
+        ("dragoman/terminals/write", _) => {
+            CodexRequest::Terminals(TerminalRequest::Write(read(method, params)?))
+        }
         _ => return Err(CodexError::not_available(repeated(method))),
     })
 }

@@ -8,6 +8,7 @@ use super::wire::account::{
     AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams, CancelLoginAccountResponse,
     GetAccountResponse, LoginAccountParams, LoginAccountResponse,
 };
+use super::wire::exec::{CommandExecParams, CommandExecResponse};
 use super::wire::forks::{ThreadForkParams, ThreadRevertParams, ThreadRollbackParams};
 use super::wire::mcp::McpServerStatus;
 use super::wire::notice::{
@@ -15,6 +16,7 @@ use super::wire::notice::{
     ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated,
     TurnChanged, TurnDiffUpdated, TurnPlanUpdated,
 };
+use super::wire::orders::{ReviewStartParams, ReviewStartResponse, ThreadShellCommandParams};
 use super::wire::params::{
     ApprovalResponse, GrantParams, InitializeParams, ListMcpServerStatusParams,
     McpServerElicitationResponse, ModelListParams, ThreadParams, ThreadReadParams,
@@ -30,6 +32,10 @@ use super::wire::results::{
 use super::wire::settings::{
     PermissionProfileListParams, PermissionProfileSummary, ThreadSettingsUpdateParams,
     ThreadSettingsUpdated,
+};
+use super::wire::terminals::{
+    TerminalInteraction, TerminalListParams, TerminalParams, TerminalWriteParams,
+    ThreadBackgroundTerminal, ThreadBackgroundTerminalsTerminateResponse,
 };
 use super::wire::thread_list::{
     ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
@@ -56,6 +62,13 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<TurnStartParams>("turn/start")
         .request::<TurnSteerParams>("turn/steer")
         .request::<TurnInterruptParams>("turn/interrupt")
+        .request::<ThreadParams>("thread/compact/start")
+        .request::<ThreadShellCommandParams>("thread/shellCommand")
+        .request::<ReviewStartParams>("review/start")
+        .request::<TerminalListParams>("thread/backgroundTerminals/list")
+        .request::<ThreadParams>("thread/backgroundTerminals/clean")
+        .request::<TerminalParams>("thread/backgroundTerminals/terminate")
+        .request::<TerminalWriteParams>("dragoman/terminals/write")
         .result::<ApprovalResponse>()
         .result::<ToolRequestUserInputResponse>();
     match endpoint {
@@ -69,6 +82,7 @@ pub fn client(endpoint: Endpoint) -> Value {
             .result::<McpServerElicitationResponse>()
             .request::<ThreadTurnsListParams>("thread/turns/list")
             .request::<ThreadParams>("thread/unarchive")
+            .request::<CommandExecParams>("command/exec")
             .request::<ThreadSettingsUpdateParams>("thread/settings/update")
             .request::<PermissionProfileListParams>("permissionProfile/list")
             .request::<ThreadRevertParams>("thread/revert")
@@ -105,6 +119,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
         .notification::<Value>("item/reasoning/summaryPartAdded")
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
+        .notification::<TerminalInteraction<'static>>("item/commandExecution/terminalInteraction")
         .notification::<McpToolCallProgress<'static>>("item/mcpToolCall/progress")
         .notification::<ErrorNotice<'static>>("error")
         .notification::<ServerRequestResolved<'static>>("serverRequest/resolved")
@@ -122,6 +137,9 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<ThreadUnsubscribeResponse>()
         .result::<TurnStartResponse<'static>>()
         .result::<TurnSteerResponse<'static>>()
+        .result::<ReviewStartResponse<'static>>()
+        .result::<Page<ThreadBackgroundTerminal<'static>>>()
+        .result::<ThreadBackgroundTerminalsTerminateResponse>()
         .result::<Empty>();
     match endpoint {
         Endpoint::Zane => table
@@ -134,6 +152,7 @@ pub fn server(endpoint: Endpoint) -> Value {
             .result::<Page<PermissionProfileSummary>>()
             .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
             .result::<ThreadTurnsListResponse<'static>>()
+            .result::<CommandExecResponse<'static>>()
             .result::<ThreadSearchResponse<'static>>()
             .result::<LoginAccountResponse>()
             .result::<CancelLoginAccountResponse>()

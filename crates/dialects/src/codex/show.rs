@@ -165,6 +165,14 @@ pub fn turn_status(endpoint: Endpoint, outcome: Option<&TurnOutcome>) -> TurnSta
     }
 }
 
+/// Of a turn that failed before it began.
+pub fn failed_status(endpoint: Endpoint) -> TurnStatus {
+    match endpoint {
+        Endpoint::Zane => TurnStatus::Zane(ZaneTurnStatus::Failed),
+        Endpoint::Codex => TurnStatus::Codex(CodexTurnStatus::Failed),
+    }
+}
+
 pub fn turn_error(outcome: &TurnOutcome) -> Option<TurnError<'_>> {
     let TurnOutcome::Failed(error) = outcome else {
         return None;

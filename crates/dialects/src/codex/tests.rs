@@ -6,6 +6,7 @@ mod forks;
 mod listing;
 mod offering;
 mod opening;
+mod ordering;
 mod permissions;
 mod rejoining;
 mod saying;

@@ -5,13 +5,16 @@
 //! differently, the type has both spellings.
 
 pub mod account;
+pub mod exec;
 pub mod forks;
 pub mod item;
 pub mod mcp;
 pub mod notice;
+pub mod orders;
 pub mod params;
 pub mod request;
 pub mod results;
 pub mod settings;
+pub mod terminals;
 pub mod thread;
 pub mod thread_list;

@@ -176,6 +176,7 @@ fn tool(chunks: Chunks<'_>, call: &ToolCall, what: &ToolFact) -> Vec<Frame> {
         ToolFact::Planned { .. }
         | ToolFact::Started
         | ToolFact::Wrote { .. }
+        | ToolFact::Interacted { .. }
         | ToolFact::Progressed { .. }
         | ToolFact::Exited { .. } => Vec::new(),
     }

@@ -104,7 +104,7 @@ pub fn reasoning<'a>(item: &'a ItemId, kind: ReasoningKind, text: Option<&'a str
 }
 
 /// A finished item, its text, and the stream that text belongs to. A file that the model made has no
-/// place in this protocol.
+/// place in this protocol, and neither have the ends of a review: what was found is said in words, too.
 pub fn written<'a>(
     item: &'a ItemId,
     body: &'a Item,
@@ -120,7 +120,7 @@ pub fn written<'a>(
             text,
             ItemDeltaStream::Generic,
         )),
-        Item::File { .. } => None,
+        Item::File { .. } | Item::ReviewEntered { .. } | Item::ReviewExited { .. } => None,
     }
 }
 
@@ -129,7 +129,7 @@ pub fn unwritten<'a>(item: &'a ItemId, body: &'a Item) -> Option<TurnItem<'a>> {
     match body {
         Item::AgentMessage { .. } | Item::Plan { .. } => Some(agent_message(item, "")),
         Item::Reasoning { kind, .. } => Some(reasoning(item, *kind, None)),
-        Item::File { .. } => None,
+        Item::File { .. } | Item::ReviewEntered { .. } | Item::ReviewExited { .. } => None,
     }
 }
 

@@ -161,7 +161,10 @@ impl Teller<'_> {
                 let line = format!("{message}\n");
                 self.delta(TOOL_PROGRESS, turn, &call.item, &line, stream)
             }
-            ToolFact::Reached | ToolFact::Started | ToolFact::Exited { .. } => return Vec::new(),
+            ToolFact::Reached
+            | ToolFact::Started
+            | ToolFact::Interacted { .. }
+            | ToolFact::Exited { .. } => return Vec::new(),
         }]
     }
 

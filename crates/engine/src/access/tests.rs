@@ -75,9 +75,14 @@ fn kind(call: &Call) -> usize {
         Call::Files { .. } => 32,
         Call::ForkThread(_) => 33,
         Call::RevertThread(_) => 34,
+        Call::CompactThread { .. } => 35,
+        Call::StartReview(_) => 36,
+        Call::RunShell(_) => 37,
+        Call::Terminals { .. } => 38,
+        Call::Exec(_) => 39,
     }
 }
-const KINDS: usize = 35;
+const KINDS: usize = 40;
 
 fn reads() -> Vec<Call> {
     let thread = thread();
@@ -116,6 +121,10 @@ fn reads() -> Vec<Call> {
                 path: None,
                 depth: 1,
             },
+        },
+        Call::Terminals {
+            thread,
+            call: TerminalCall::List,
         },
         Call::GetCatalog,
         Call::GetProviderStatus { verify: true },
@@ -176,6 +185,28 @@ fn writes() -> Vec<Call> {
             thread,
             audience: Audience(0),
         },
+        Call::CompactThread { thread },
+        Call::StartReview(vocabulary::StartReview {
+            thread,
+            target: vocabulary::ReviewTarget::Uncommitted,
+        }),
+        Call::RunShell(vocabulary::RunShell {
+            thread,
+            command: "true".to_owned(),
+            timeout_ms: None,
+        }),
+        Call::Terminals {
+            thread,
+            call: TerminalCall::End { process: None },
+        },
+        Call::Exec(Box::new(vocabulary::ExecCommand {
+            words: vec!["true".to_owned()],
+            directory: None,
+            sandbox: None,
+            environment: Vec::new(),
+            timeout_ms: None,
+            output_bytes_max: None,
+        })),
         Call::RunCommand(RunCommand {
             thread,
             name: "review".to_owned(),

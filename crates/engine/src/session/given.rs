@@ -92,7 +92,14 @@ pub(super) fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
 pub(super) fn given_words<'a>(cause: Cause, text: &'a str, display: Option<&'a str>) -> &'a str {
     match (cause, display) {
         (Cause::SlashCommand, Some(line)) => line,
-        (Cause::SlashCommand | Cause::UserMessage, _) => text,
+        (
+            Cause::SlashCommand
+            | Cause::UserMessage
+            | Cause::Compaction
+            | Cause::Review
+            | Cause::Shell,
+            _,
+        ) => text,
     }
 }
 

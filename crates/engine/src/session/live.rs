@@ -94,6 +94,7 @@ impl Live {
                 ToolFact::Wrote { delta, .. } => self.write(tag, call, delta),
                 ToolFact::Reached
                 | ToolFact::Started
+                | ToolFact::Interacted { .. }
                 | ToolFact::Progressed { .. }
                 | ToolFact::Exited { .. } => {}
             },
@@ -158,7 +159,7 @@ impl Live {
             Item::AgentMessage { text, .. } | Item::Plan { text, .. } => {
                 self.texts.push((tag.step, text.clone()));
             }
-            Item::File { .. } => {}
+            Item::File { .. } | Item::ReviewEntered { .. } | Item::ReviewExited { .. } => {}
             Item::Reasoning { text, .. } if text.is_empty() => {}
             Item::Reasoning { kind, text, .. } => {
                 self.reasoning.push((tag.step, *kind, text.clone()));

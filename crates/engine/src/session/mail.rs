@@ -37,6 +37,8 @@ pub enum Mail {
     Locate { reply: oneshot::Sender<Transcript> },
     /// A model thought of a title.
     Titled(super::titling::Titled),
+    /// A person typed to a command in the background.
+    Typed(super::orders::TypedToJob),
     /// Somebody may more, or less, or is gone: perhaps who started the turn.
     PeopleChanged(Arc<identity::People>),
     /// Another process wants the thread.

@@ -13,7 +13,7 @@ use store::{EntryRow, LoadedThread, RevertedRows};
 use vocabulary::{
     AskFact, CallRef, Cause, EndedTurn, Event, Fact, FilesFact, Grant, IndexedTurn, ItemFact,
     ItemId, OpenAsk, PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact,
-    Timestamp, ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
+    Timestamp, ToolCall, ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
 };
 
 use super::resent::LastMessage;
@@ -74,6 +74,8 @@ pub struct TurnState {
     #[serde(default)]
     pub ordinal: u64,
     pub input: UserInput,
+    #[serde(default)]
+    pub cause: Cause,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<std::sync::Arc<vocabulary::ModelRef>>,
     /// The last step that finished.
@@ -237,8 +239,11 @@ impl ThreadState {
                 input,
                 model,
             } => {
-                self.last_message = LastMessage::of((seq, at), turn, *cause, input);
-                self.start_turn(seq, at, turn, input, model);
+                // An order is nothing that a client would say again.
+                if cause.is_said() {
+                    self.last_message = LastMessage::of((seq, at), turn, *cause, input);
+                }
+                self.start_turn((seq, at), turn, (*cause, input), model);
             }
             TurnFact::Steered { turn, input, .. } => {
                 self.last_message = LastMessage::of((seq, at), turn, Cause::UserMessage, input);
@@ -293,6 +298,7 @@ impl ThreadState {
             }
             ToolFact::Reached
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => {}
         }
@@ -350,9 +356,9 @@ impl ThreadState {
             Fact::Tool(tool) => {
                 let role = match &tool.what {
                     // What a sub-agent does is its own conversation: it stands beside the message
-                    // that it works for, and begins none.
+                    // that it works for, and begins none. So does what the user does meanwhile.
                     ToolFact::Planned { .. } | ToolFact::Finished { .. }
-                        if tool.call.agent.is_some() =>
+                        if tool.call.agent.is_some() || self.is_beside(&tool.call) =>
                     {
                         return Some(self.next_entry(event.seq));
                     }
@@ -361,6 +367,7 @@ impl ThreadState {
                     ToolFact::Reached
                     | ToolFact::Started
                     | ToolFact::Wrote { .. }
+                    | ToolFact::Interacted { .. }
                     | ToolFact::Progressed { .. }
                     | ToolFact::Exited { .. } => return None,
                 };
@@ -381,6 +388,12 @@ impl ThreadState {
         Some(self.next_entry(event.seq))
     }
 
+    /// Whether a call is the user's own, in a turn that is not.
+    fn is_beside(&self, call: &ToolCall) -> bool {
+        let cause = self.turn.as_ref().map(|turn| turn.cause);
+        call.by_user && cause.is_some_and(Cause::is_said)
+    }
+
     fn next_entry(&mut self, seq: Seq) -> EntryRow {
         let (ordinal, message) = (self.next_ordinal, self.thread.message_count.max(1) - 1);
         self.next_ordinal += 1;
@@ -393,16 +406,15 @@ impl ThreadState {
 
     fn start_turn(
         &mut self,
-        seq: Seq,
-        at: Timestamp,
+        (seq, at): (Seq, Timestamp),
         turn: &TurnId,
-        input: &UserInput,
+        (cause, input): (Cause, &UserInput),
         model: &Option<std::sync::Arc<vocabulary::ModelRef>>,
     ) {
         self.thread.status = Status::Running;
         self.thread.updated_at = at;
         self.thread.active_at = Some(at);
-        if self.thread.preview.is_empty() {
+        if self.thread.preview.is_empty() && cause.is_said() {
             self.thread.preview = input
                 .shown()
                 .trim()
@@ -423,6 +435,7 @@ impl ThreadState {
                 images: Vec::new(),
                 ..input.clone()
             },
+            cause,
             model: model.clone(),
             step: 0,
             calls: Vec::new(),
@@ -462,13 +475,15 @@ impl ThreadState {
         }
     }
 
-    fn plan_call(&mut self, seq: Seq, tag: &StreamTag, call: &vocabulary::ToolCall) {
+    fn plan_call(&mut self, seq: Seq, tag: &StreamTag, call: &ToolCall) {
         let Some(turn) = &mut self.turn else { return };
         // Only the calls of the newest step matter: all earlier ones have ended. So have those of
-        // a sub-agent's earlier steps, which are all made within one step of the turn.
+        // a sub-agent's earlier steps, which are all made within one step of the turn. What the user
+        // does runs beside the steps.
         let over = |known: &CallState| known.finished && known.call.agent.is_some();
+        let beside = |known: &CallState| known.call.by_user && !known.finished;
         turn.calls
-            .retain(|known| known.step == tag.step && !over(known));
+            .retain(|known| beside(known) || known.step == tag.step && !over(known));
         turn.calls.push(CallState {
             call: call.into(),
             step: tag.step,

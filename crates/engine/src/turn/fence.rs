@@ -26,18 +26,29 @@ impl Turn {
     /// What fences its commands in.
     pub async fn sandbox(&self) -> Arc<Sandbox> {
         let shared = self.shared.sandbox().await;
-        let reach = permissions::reach(&self.shared, &self.own(), &self.permits.borrow().settings);
+        let reach = permissions::reach(&self.shared, &self.own(), &self.settings_in_force());
         reach.of(&shared)
     }
 
     /// Whether its calls run without a sandbox, as the server's owner and the thread's want it.
     pub fn has_full_access(&self) -> bool {
-        let settings = &self.permits.borrow().settings;
-        permissions::reach(&self.shared, &self.own(), settings).is_full()
+        permissions::reach(&self.shared, &self.own(), &self.settings_in_force()).is_full()
+    }
+
+    /// A review may change nothing, whatever its thread may.
+    fn settings_in_force(&self) -> ThreadSettings {
+        let settings = self.permits.borrow().settings.clone();
+        match self.reviews {
+            true => ThreadSettings {
+                sandbox: SandboxMode::ReadOnly,
+                ..settings
+            },
+            false => settings,
+        }
     }
 
     pub fn is_planning(&self) -> bool {
-        self.permits.borrow().settings.mode == AgentMode::Plan
+        self.reviews || self.permits.borrow().settings.mode == AgentMode::Plan
     }
 
     /// Whether there is any use in commands: none where the agent plans and nothing would hold them. What
@@ -49,7 +60,7 @@ impl Turn {
     }
 
     pub fn only_reads(&self) -> bool {
-        only_reads(&self.permits.borrow().settings)
+        self.reviews || only_reads(&self.permits.borrow().settings)
     }
 
     pub fn held(&self) -> Held {
@@ -82,7 +93,11 @@ impl Turn {
             });
         }
         if tool.changes(&self.jobs, &call.input) {
-            return Some(CHANGES.to_owned());
+            let why = match self.reviews {
+                true => REVIEWS,
+                false => CHANGES,
+            };
+            return Some(why.to_owned());
         }
         let is_open = call.is_command() && self.shared.sandbox().await.mode() == Mode::Nothing;
         is_open.then(|| NO_FENCE.to_owned())
@@ -91,5 +106,7 @@ impl Turn {
 
 const CHANGES: &str = "not run: you are planning, so nothing may be changed. Look, ask, and put into the \
                        plan what is to be done.";
+const REVIEWS: &str =
+    "not run: this is a review, so nothing may be changed. Look, and say what is to be mended.";
 const NO_FENCE: &str = "not run: you are planning, and no sandbox on this machine would keep a command \
                         from changing something. Use the tools that read.";

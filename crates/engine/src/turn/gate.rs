@@ -367,6 +367,14 @@ fn named_by_user(turn: &Turn, call: &ToolCall) -> bool {
     host_of(call).is_some_and(|host| turn.user_named(&host))
 }
 
+/// Why a rule refuses a call for which nobody is asked, if one does.
+pub fn forbidden(turn: &Turn, call: &ToolCall, scope: &Scope) -> Option<String> {
+    match decided(turn, call, scope, &Judgement::Allow) {
+        Decision::Refuse { why } => Some(why),
+        Decision::Allow | Decision::Ask { .. } => None,
+    }
+}
+
 fn is_server(call: &ToolCall) -> bool {
     matches!(call.subject, Subject::Mcp { .. })
 }

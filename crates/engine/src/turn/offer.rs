@@ -74,7 +74,7 @@ fn offers(turn: &Turn, agent: Option<&SubAgent>, tool: &dyn Tool) -> bool {
 
 /// Whether what a sub-agent runs may change nothing.
 pub fn only_reads(agent: &SubAgent) -> bool {
-    let mut kinds = SpawnKind::BUILT_IN.iter();
+    let mut kinds = SpawnKind::BUILT_IN.iter().chain([&SpawnKind::Review]);
     let kind = kinds.find(|kind| kind.name() == agent.kind);
     kind.is_some_and(SpawnKind::only_reads)
 }
@@ -83,7 +83,11 @@ pub fn only_reads(agent: &SubAgent) -> bool {
 pub fn restrict(turn: &Turn, parent: &ItemId, kind: &SpawnKind) {
     let own = match kind {
         SpawnKind::Own(own) => own.tools.as_ref(),
-        SpawnKind::Explore | SpawnKind::Research | SpawnKind::General | SpawnKind::Named(_) => None,
+        SpawnKind::Explore
+        | SpawnKind::Research
+        | SpawnKind::General
+        | SpawnKind::Review
+        | SpawnKind::Named(_) => None,
     };
     let Some(own) = own else { return };
     let tools = turn.tools();
@@ -105,6 +109,7 @@ fn may_use(turn: &Turn, agent: &SubAgent, tool: &dyn Tool) -> bool {
     }
     let only_looks = is_server && !effects.writes && !effects.runs;
     match agent.kind.as_str() {
+        kind if kind == SpawnKind::Review.name() => EXPLORE.contains(&tool),
         "explore" => EXPLORE.contains(&tool) || only_looks,
         "research" => RESEARCH.contains(&tool) || only_looks,
         _ => !NOT_GENERAL.contains(&tool),

@@ -196,6 +196,17 @@ impl Host for CallHost {
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
     }
 
+    fn call(&self) -> Option<Arc<ToolCall>> {
+        Some(Arc::clone(&self.call))
+    }
+
+    async fn interacted(&self, started_by: Arc<ToolCall>, process: u32, stdin: String) {
+        let what = ToolFact::Interacted { process, stdin };
+        let fact = Fact::tool(self.tag.clone(), started_by, what);
+        // As above.
+        let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
+    }
+
     async fn progress(&self, message: String) {
         let what = ToolFact::Progressed { message };
         let fact = Fact::tool(self.tag.clone(), Arc::clone(&self.call), what);

@@ -29,6 +29,7 @@ mod losses;
 mod mcp;
 mod meant;
 mod older;
+mod orders;
 mod outside;
 mod pasts;
 mod pictures;

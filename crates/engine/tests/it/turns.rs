@@ -85,6 +85,10 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
             ..
         }) => "wrote",
         Fact::Tool(ToolEvent {
+            what: ToolFact::Interacted { .. },
+            ..
+        }) => "interacted",
+        Fact::Tool(ToolEvent {
             what: ToolFact::Progressed { .. },
             ..
         }) => "tool progressed",

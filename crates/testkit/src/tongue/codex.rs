@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use super::{Deed, PastDeed, Signal, Tongue};
+use super::{Deed, OrderDeed, PastDeed, Signal, Tongue};
 
 /// Whom it speaks to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,6 +106,32 @@ impl Codex {
         let (_, question) = self.ask.as_ref().context("nothing was asked")?;
         let question = question.as_deref().context("no question was asked")?;
         self.respond(&json!({ "answers": { question: { "answers": answers } } }))
+    }
+
+    fn order(&mut self, thread: &Value, order: &OrderDeed) -> String {
+        let only = json!({ "threadId": thread });
+        match order {
+            OrderDeed::Compact => self.request(Expects::Told, "thread/compact/start", &only),
+            OrderDeed::Review => {
+                let target = json!({ "type": "uncommittedChanges" });
+                let params = json!({ "threadId": thread, "target": target, "delivery": "inline" });
+                self.request(Expects::Turn, "review/start", &params)
+            }
+            OrderDeed::Shell(line) => {
+                let params = json!({ "threadId": thread, "command": line, "timeoutMs": null });
+                self.request(Expects::Told, "thread/shellCommand", &params)
+            }
+            OrderDeed::Terminals => {
+                self.request(Expects::Result, "thread/backgroundTerminals/list", &only)
+            }
+            OrderDeed::Clean => {
+                self.request(Expects::Result, "thread/backgroundTerminals/clean", &only)
+            }
+            OrderDeed::Type(text) => {
+                let params = json!({ "threadId": thread, "processId": "1", "text": text });
+                self.request(Expects::Result, "dragoman/terminals/write", &params)
+            }
+        }
     }
 
     /// A control frame of Zane's.
@@ -277,6 +303,7 @@ impl Tongue for Codex {
                 let params = json!({ "threadId": thread });
                 self.request(Expects::Told, "thread/unarchive", &params)
             }
+            Deed::Order(order) => self.order(&thread, order),
             Deed::Past(PastDeed::Fork) => self.request(Expects::Fork, "thread/fork", &only),
             Deed::Past(PastDeed::Rollback(turns)) => {
                 let params = json!({ "threadId": thread, "numTurns": turns });

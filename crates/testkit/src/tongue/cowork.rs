@@ -60,6 +60,7 @@ impl Tongue for Cowork {
             Deed::Steer(_)
             | Deed::Archive
             | Deed::Unarchive
+            | Deed::Order(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => return Ok(None),
             Deed::Checkpoint | Deed::Restore(_) | Deed::DeleteCheckpoint(_) | Deed::Checkpoints => {

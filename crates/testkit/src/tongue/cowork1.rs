@@ -37,6 +37,7 @@ impl Tongue for Cowork1 {
             | Deed::Title(_)
             | Deed::Archive
             | Deed::Unarchive
+            | Deed::Order(_)
             | Deed::Close
             | Deed::Skill(_)
             | Deed::Setting(_)

@@ -79,6 +79,7 @@ impl Tongue for Diminuendo {
             | Deed::Checkpoint
             | Deed::Restore(_)
             | Deed::DeleteCheckpoint(_)
+            | Deed::Order(_)
             | Deed::Skill(_)
             | Deed::Setting(_)
             | Deed::Past(_)

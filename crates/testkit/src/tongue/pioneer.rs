@@ -95,6 +95,7 @@ impl Tongue for Pioneer {
             | Deed::Reset
             | Deed::Archive
             | Deed::Unarchive
+            | Deed::Order(_)
             | Deed::Close
             | Deed::Checkpoint
             | Deed::Restore(_)

@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn the_note_says_what_was_wanted_and_how_to_ask_for_it() {
-        let mut scope = Scratch::new().scope();
+        let mut scope = crate::scratch::Scratch::new().scope();
         let stopped = Stopped::Network(Some("example.com".to_owned()));
         let note = stopped.note(&scope);
         assert_eq!(

@@ -17,7 +17,7 @@ pub(super) struct Hold {
     pub sandbox: Sandbox,
     pub scope: Scope,
     pub outside: bool,
-    directory: PathBuf,
+    pub directory: PathBuf,
     writes_to: WritesTo,
     input: bool,
     reach: JobReach,

@@ -2,7 +2,7 @@
 
 use vocabulary::{Growth, Item, ItemId, Opening, ReasoningKind, StreamTag, ToolCall};
 
-use super::{EventForClient, items, notify};
+use super::{EventForClient, items, notify, turn};
 use crate::Frame;
 use crate::codex::Endpoint;
 use crate::codex::wire::item::ThreadItem;
@@ -54,6 +54,12 @@ pub fn finished(
         Endpoint::Zane if items::is_silent(body) => Vec::new(),
         Endpoint::Zane | Endpoint::Codex => {
             let written = items::written(item, body);
+            // It grew by nothing, so nothing has told that it began.
+            if let (Item::ReviewEntered { .. } | Item::ReviewExited { .. }, Some(item)) =
+                (body, &written)
+            {
+                return turn::whole(told, &tag.turn, item.clone());
+            }
             let frame = written.map(|item| items::completed(told, &tag.turn, item));
             frame.into_iter().collect()
         }

@@ -96,12 +96,7 @@ fn what_cannot_be_done_says_why() {
         -32600,
         "expected a UUID",
     );
-    check(
-        "thread/fork",
-        json!({}),
-        -32601,
-        "thread/fork is not available",
-    );
+    check("no/such", json!({}), -32601, "no/such is not available");
     let image = json!([{ "type": "image", "url": "x" }]);
     let params = json!({ "threadId": THREAD, "input": image });
     check("turn/start", params, -32602, "input: url: expected a data:");

@@ -75,6 +75,16 @@ pub enum ThreadItem<'a> {
     ContextCompaction {
         id: &'a str,
     },
+    /// A review begins: what is reviewed.
+    EnteredReviewMode {
+        id: &'a str,
+        review: &'a str,
+    },
+    /// It is over: what was found.
+    ExitedReviewMode {
+        id: &'a str,
+        review: &'a str,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -116,6 +116,8 @@ pub fn grew(chunks: Chunks<'_>, content: u32, growth: &Growth, delta: &str) -> V
 pub fn finished(chunks: Chunks<'_>, content: u32, body: &Item) -> Vec<Frame> {
     let id = AsText(ContentId(content));
     vec![chunks.first(match body {
+        // What was found is said in words, too.
+        Item::ReviewEntered { .. } | Item::ReviewExited { .. } => return Vec::new(),
         Item::AgentMessage { .. } | Item::Plan { .. } => Part::TextEnd { id },
         Item::Reasoning { kind, .. } => Part::ReasoningEnd {
             id,

@@ -116,6 +116,7 @@ pub fn bash(input: Value) -> ToolCall {
         agent: None,
         native: None,
         problem: None,
+        by_user: false,
         item: ItemId::new("i1"),
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),

@@ -69,6 +69,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             ToolFact::Planned { .. }
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => Vec::new(),
         },

@@ -70,7 +70,11 @@ impl<'a> At<'a> {
 
     pub fn finished(self, tag: &'a StreamTag, body: &'a Item) -> Option<Spelled<'a>> {
         match body {
-            Item::AgentMessage { .. } | Item::Plan { .. } | Item::File { .. } => None,
+            Item::AgentMessage { .. }
+            | Item::Plan { .. }
+            | Item::File { .. }
+            | Item::ReviewEntered { .. }
+            | Item::ReviewExited { .. } => None,
             Item::Reasoning { .. } => Some(Spelled::Numbered(ServerEvent::ThinkingComplete {
                 session_id: self.session_id,
                 turn_id: tag.turn.as_str(),

@@ -118,7 +118,7 @@ impl ModelAnswer<'_> {
     /// A file is there at once, and as a whole.
     async fn keep_file(&mut self, content: u32, body: Item) -> Result<(), SessionGone> {
         self.finish(Whole::Yes, None).await?;
-        self.blocks.push(written(body.clone()));
+        self.blocks.extend(written(body.clone()));
         if let Speaker::Sub { .. } = self.speaker {
             return Ok(());
         }
@@ -253,7 +253,11 @@ impl ModelAnswer<'_> {
             let call = Arc::clone(call);
             return match body {
                 Item::AgentMessage { .. } => self.show(call, "\n".to_owned()).await,
-                Item::Plan { .. } | Item::Reasoning { .. } | Item::File { .. } => Ok(()),
+                Item::Plan { .. }
+                | Item::Reasoning { .. }
+                | Item::File { .. }
+                | Item::ReviewEntered { .. }
+                | Item::ReviewExited { .. } => Ok(()),
             };
         }
         self.tell_finished(open, body).await
@@ -302,6 +306,7 @@ impl ModelAnswer<'_> {
             effects,
             native: said.native.clone(),
             problem: said.problem,
+            by_user: false,
             agent,
         });
         self.calls.push(DueCall {
