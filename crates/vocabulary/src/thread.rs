@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carried;
 use crate::{
-    Approvals, Ask, Assignment, Budgets, CallRef, Effects, Entry, Event, Fact, ForkedFrom, Growth,
-    ItemFact, ItemId, ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce,
-    SandboxMode, Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp,
-    ToolCall, ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
+    Approvals, Ask, Assignment, Budgets, CallRef, Entry, Event, Fact, ForkedFrom, Growth, ItemFact,
+    ItemId, ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode,
+    Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp, ToolCall,
+    ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
