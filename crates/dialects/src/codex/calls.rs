@@ -2,6 +2,9 @@
 
 use vocabulary::{AskId, ThreadId};
 
+use super::config::ConfigPurpose;
+use super::inventory::InventoryPurpose;
+use super::server_login::ServerLoginPurpose;
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
 use super::wire::params::{ListMcpServerStatusParams, ModelListParams};
@@ -29,6 +32,9 @@ pub enum CodexPurpose {
     TurnList(Id, TurnListing),
     LoadedList(Id),
     Grants(Id),
+    Inventory(Id, Box<InventoryPurpose>),
+    Config(Id, Box<ConfigPurpose>),
+    ServerLogin(Box<ServerLoginPurpose>),
     ServerList(Id, ListMcpServerStatusParams),
     StartCreate(Id),
     StartListen(Id),

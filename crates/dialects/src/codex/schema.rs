@@ -8,7 +8,20 @@ use super::wire::account::{
     AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams, CancelLoginAccountResponse,
     GetAccountResponse, LoginAccountParams, LoginAccountResponse,
 };
-use super::wire::mcp::McpServerStatus;
+use super::wire::config::{
+    ConfigBatchWriteParams, ConfigReadResponse, ConfigValueWriteParams, ConfigWriteResponse,
+};
+use super::wire::inventory::{
+    AccountRateLimitsResponse, AccountTokenUsageResponse, AppsInstalledResponse,
+    BedrockCheckGovCloudRequirementsResponse, HooksListEntry, HooksListParams,
+    MemoryStatusResponse, ModelProviderCapabilitiesReadResponse, PluginListResponse,
+    SkillsConfigWriteParams, SkillsConfigWriteResponse, SkillsListEntry, SkillsListParams,
+    ThreadGoalClearResponse, ThreadGoalGetResponse,
+};
+use super::wire::mcp::{
+    McpServerOauthLoginCompleted, McpServerOauthLoginParams, McpServerOauthLoginResponse,
+    McpServerStatus,
+};
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
     ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated,
@@ -23,9 +36,9 @@ use super::wire::params::{
 };
 use super::wire::request::{McpServerElicitationRequest, RequestApproval, RequestUserInput};
 use super::wire::results::{
-    CollaborationModeMask, ConfigReadResponse, ConfigRequirementsReadResponse, Empty,
-    InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse,
-    ThreadUnsubscribeResponse, TurnStartResponse, TurnSteerResponse,
+    CollaborationModeMask, ConfigRequirementsReadResponse, Empty, InitializeResponse, Model, Page,
+    ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse, ThreadUnsubscribeResponse,
+    TurnStartResponse, TurnSteerResponse,
 };
 use super::wire::thread::Thread;
 use crate::schemas::rpc::Table;
@@ -51,7 +64,7 @@ pub fn client(endpoint: Endpoint) -> Value {
         .result::<ToolRequestUserInputResponse>();
     match endpoint {
         Endpoint::Zane => table.other::<ClientControl>(),
-        Endpoint::Codex => table
+        Endpoint::Codex => inventory_requests(table)
             .request::<InitializeParams>("initialize")
             .notification::<Value>("initialized")
             .request::<LoginAccountParams>("account/login/start")
@@ -63,6 +76,8 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
+            .request::<ConfigValueWriteParams>("config/value/write")
+            .request::<ConfigBatchWriteParams>("config/batchWrite")
             .request::<Value>("configRequirements/read"),
     }
     .schema()
@@ -111,7 +126,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         Endpoint::Zane => table
             .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
             .other::<ServerControl<'static>>(),
-        Endpoint::Codex => table
+        Endpoint::Codex => inventory_results(table)
             .notification::<AccountLoginCompleted<'static>>("account/login/completed")
             .notification::<AccountUpdated>("account/updated")
             .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
@@ -120,7 +135,52 @@ pub fn server(endpoint: Endpoint) -> Value {
             .result::<CancelLoginAccountResponse>()
             .result::<InitializeResponse<'static>>()
             .result::<ConfigReadResponse>()
+            .result::<ConfigWriteResponse>()
             .result::<ConfigRequirementsReadResponse>(),
     }
     .schema()
+}
+
+fn inventory_requests(table: Table) -> Table {
+    table
+        .request::<SkillsListParams>("skills/list")
+        .request::<SkillsConfigWriteParams>("skills/config/write")
+        .request::<HooksListParams>("hooks/list")
+        .request::<Value>("plugin/list")
+        .request::<Value>("plugin/installed")
+        .request::<Value>("plugin/search")
+        .request::<Value>("app/list")
+        .request::<Value>("config/mcpServer/reload")
+        .request::<McpServerOauthLoginParams>("mcpServer/oauth/login")
+        .request::<Value>("app/installed")
+        .request::<Value>("experimentalFeature/list")
+        .request::<Value>("project/list")
+        .request::<Value>("memory/status")
+        .request::<Value>("modelProvider/capabilities/read")
+        .request::<Value>("account/bedrock/checkGovCloudRequirements")
+        .request::<Value>("account/rateLimits/read")
+        .request::<Value>("account/usage/read")
+        .request::<ThreadParams>("thread/goal/get")
+        .request::<ThreadParams>("thread/goal/clear")
+        .request::<ThreadParams>("thread/queue/list")
+        .request::<ThreadParams>("thread/attachment/list")
+}
+
+fn inventory_results(table: Table) -> Table {
+    table
+        .result::<Page<SkillsListEntry>>()
+        .notification::<McpServerOauthLoginCompleted<'static>>("mcpServer/oauthLogin/completed")
+        .result::<McpServerOauthLoginResponse>()
+        .result::<SkillsConfigWriteResponse>()
+        .result::<Page<HooksListEntry<'static>>>()
+        .result::<PluginListResponse>()
+        .result::<Page<Empty>>()
+        .result::<AppsInstalledResponse>()
+        .result::<MemoryStatusResponse>()
+        .result::<ModelProviderCapabilitiesReadResponse>()
+        .result::<BedrockCheckGovCloudRequirementsResponse>()
+        .result::<AccountRateLimitsResponse>()
+        .result::<AccountTokenUsageResponse>()
+        .result::<ThreadGoalGetResponse>()
+        .result::<ThreadGoalClearResponse>()
 }

@@ -2,7 +2,9 @@
 
 mod anything;
 mod asking;
+mod inventory;
 mod listing;
+mod methods;
 mod offering;
 mod opening;
 mod permissions;

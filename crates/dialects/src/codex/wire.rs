@@ -5,6 +5,8 @@
 //! differently, the type has both spellings.
 
 pub mod account;
+pub mod config;
+pub mod inventory;
 pub mod item;
 pub mod mcp;
 pub mod notice;
