@@ -53,6 +53,7 @@ fn chat_approvals_a_question_and_stopping() {
         person
             .press(key::ESCAPE, "You canceled the request to run rm -rf four")
             .await?;
+        person.rests().await?;
         ensure!(there("three") && there("four"), "it ran all the same");
         person
             .say("show me a question", "Which colour do you like best?")
@@ -62,11 +63,19 @@ fn chat_approvals_a_question_and_stopping() {
             .await?;
         person.rests().await?;
         // Words while a turn runs reach it, and Escape ends one.
-        person.say("slow 60", "w5 w6").await?;
-        person.say("echo and more", "and more").await?;
+        let wait = "tool bash {\"command\":\"until test -e go; do sleep 0.1; done\"}";
+        person.say(wait, "Running until test -e go").await?;
+        person.say("echo and more", "echo and more").await?;
+        person
+            .until("it is taken", |_| desk.took("turn/steer"))
+            .await?;
+        desk.scratch.write("go", "")?;
+        person.sees("• and more").await?;
         person.rests().await?;
         person.say("slow 3000", "w25 w26").await?;
-        person.press(key::ESCAPE, STOPPED).await?;
+        person.press(key::ESCAPE, "w25 w26").await?;
+        person.rests().await?;
+        person.sees(STOPPED).await?;
         person.leaves(&[STOPPED]).await?;
         desk.judged().await
     });
@@ -124,7 +133,6 @@ fn a_killed_server_and_a_second_terminal() {
             .sees("the server stopped while this turn was running")
             .await?;
         first.say("echo back again", "• back again").await?;
-        first.rests().await?;
         first
             .leaves(&["■ the server stopped while this turn was running"])
             .await?;

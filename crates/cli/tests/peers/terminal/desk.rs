@@ -1,10 +1,13 @@
 //! A server, a tap before it, and terminals with the official client.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, ensure};
+use serde_json::Value;
 use testkit::process::Launch;
-use testkit::tap::SocketTap;
+use testkit::tap::{SocketTap, TappedFrame};
 use testkit::terminal::{WatchedTerminal, key};
 use testkit::{Process, Scratch};
 use tokio::process::Command;
@@ -22,7 +25,7 @@ const OVER: &str = "Worked for ";
 pub struct CodexDesk {
     /// Before the scratch it works in, so that it ends first.
     pub server: Process,
-    pub tap: SocketTap,
+    pub tap: Arc<SocketTap>,
     pub scratch: Scratch,
 }
 
@@ -44,7 +47,7 @@ impl CodexDesk {
             .status()?;
         ensure!(git.success(), "no repository");
         let server = Process::start(&Launch::new(DRAGOMAN, &scratch)).await?;
-        let tap = SocketTap::start(server.port(), "/codex").await?;
+        let tap = Arc::new(SocketTap::start(server.port(), "/codex").await?);
         Ok(Self {
             server,
             tap,
@@ -71,7 +74,8 @@ impl CodexDesk {
         let mut command = self.command(&binary()?);
         command.args(arguments).args(["--remote", &self.tap.url()]);
         let terminal = WatchedTerminal::start(command, ERROR)?;
-        Ok(TerminalUser { terminal })
+        let tap = Some(Arc::clone(&self.tap));
+        Ok(TerminalUser { terminal, tap })
     }
 
     /// `dragoman tui`, which finds the client in PATH.
@@ -94,7 +98,8 @@ impl CodexDesk {
             .env("DRAGOMAN_HOME", self.scratch.home())
             .env("DRAGOMAN_MODEL", "rehearsal/rehearsal-1");
         let terminal = WatchedTerminal::start(command, ERROR)?;
-        Ok(TerminalUser { terminal })
+        let tap = None;
+        Ok(TerminalUser { terminal, tap })
     }
 
     /// The thread that the first client made.
@@ -105,6 +110,21 @@ impl CodexDesk {
             thread["id"].as_str()
         });
         Ok(opened.next().context("no thread was made")?.to_owned())
+    }
+
+    /// Whether something of this kind was asked for and not refused.
+    pub fn took(&self, method: &str) -> bool {
+        let frames = self.tap.frames();
+        let asked = frames
+            .iter()
+            .find(|tapped| tapped.frame["method"] == method);
+        asked.is_some_and(|asked| {
+            let mut told = frames.iter().filter(|tapped| tapped.by_server);
+            told.any(|told| {
+                let same = told.frame["id"] == asked.frame["id"];
+                same && told.connection == asked.connection && told.frame.get("result").is_some()
+            })
+        })
     }
 
     /// All that we said is as the client's schemas want it, and nothing that it asked for was refused.
@@ -132,6 +152,8 @@ impl CodexDesk {
 /// Who sits before a terminal.
 pub struct TerminalUser {
     terminal: WatchedTerminal,
+    /// Where its frames come by.
+    tap: Option<Arc<SocketTap>>,
 }
 
 impl TerminalUser {
@@ -151,7 +173,12 @@ impl TerminalUser {
     /// Writes it, sends it, and sees what comes of it.
     pub async fn say(&mut self, text: &str, seen: &str) -> anyhow::Result<()> {
         self.terminal.paste(text)?;
-        let shown: String = format!("› {text}").chars().take(60).collect();
+        // What begins so is a command of one's own, and looks like one.
+        let shown = match text.strip_prefix('!') {
+            Some(command) => command.to_owned(),
+            None => format!("› {text}"),
+        };
+        let shown: String = shown.chars().take(60).collect();
         self.terminal.sees(&shown).await?;
         self.terminal.press(key::ENTER)?;
         self.terminal.sees(seen).await
@@ -164,9 +191,13 @@ impl TerminalUser {
 
     /// Nothing runs any more.
     pub async fn rests(&mut self) -> anyhow::Result<()> {
-        let rests = |screen: &str| screen.contains(OVER) && !screen.contains("esc to interrupt");
+        let tap = self.tap.clone();
+        let over = |screen: &str| match &tap {
+            Some(tap) => last_turn_is_over(&tap.frames()),
+            None => screen.contains(OVER),
+        };
         self.terminal
-            .until("waiting for the end of the turn", rests)
+            .until("waiting for the end of the turn", over)
             .await?;
         self.terminal.sees(INVITATION).await
     }
@@ -191,4 +222,28 @@ impl TerminalUser {
     pub async fn ended(&mut self) -> anyhow::Result<Option<i32>> {
         Ok(self.terminal.end().await?.code())
     }
+}
+
+/// Of those that the person sees: the client has threads for itself, too, which it keeps nowhere.
+fn last_turn_is_over(frames: &[TappedFrame]) -> bool {
+    let own: HashSet<_> = frames
+        .iter()
+        .map(|tapped| &tapped.frame["result"]["thread"])
+        .filter(|thread| thread["ephemeral"] == true)
+        .filter_map(|thread| thread["id"].as_str())
+        .collect();
+    let told = |method: &'static str| {
+        let frames = frames.iter().rev().map(|tapped| &tapped.frame);
+        frames.filter(move |frame| frame["method"] == method)
+    };
+    let is_shown = |frame: &&Value| {
+        let thread = frame["params"]["threadId"].as_str();
+        thread.is_some_and(|thread| !own.contains(thread))
+    };
+    let started = told("turn/started").find(is_shown);
+    let id = |frame: &Value| frame["params"]["turn"]["id"].clone();
+    started.is_some_and(|started| {
+        let mut ended = told("turn/completed");
+        ended.any(|ended| id(ended) == id(started))
+    })
 }
