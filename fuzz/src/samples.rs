@@ -49,6 +49,7 @@ pub fn thread() -> Thread {
             auto_approve: false,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+            network: false,
             mode: vocabulary::AgentMode::Code,
             agent: None,
             max_steps: 100,
@@ -138,6 +139,7 @@ pub fn any_reply(number: u8) -> Reply {
         6 => Reply::Catalog(Box::new(Catalog {
             providers: Vec::new(),
             default: model(),
+            permissions: vocabulary::PermissionOffer::default(),
         })),
         7 => Reply::ProviderStatus(Vec::new()),
         8 => Reply::Tools(vec![("bash".to_owned(), "runs a command".to_owned())]),

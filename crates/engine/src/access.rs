@@ -2,7 +2,7 @@
 
 use vocabulary::{
     Call, Caller, Changes, CheckpointCall, LibraryCall, McpCall, MemberCall, Permission, Refusal,
-    SkillCall, Why,
+    SkillCall, TerminalCall, Why,
 };
 
 /// Whether a caller may make this call.
@@ -45,12 +45,17 @@ fn needed(call: &Call) -> Permission {
         | Call::GetProviderStatus { .. }
         | Call::ListTools { .. }
         | Call::ListCommands { .. } => Permission::SessionRead,
-        Call::CreateThread(_) => Permission::SessionCreate,
+        Call::CreateThread(_) | Call::ForkThread(_) => Permission::SessionCreate,
         Call::ChangeThread { changes, .. } => needed_to_change(changes),
         Call::StartTurn(_)
+        | Call::CompactThread { .. }
+        | Call::StartReview(_)
+        | Call::RunShell(_)
+        | Call::Exec(_)
         | Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
+        | Call::RevertThread(_)
         | Call::RevokeGrant { .. }
         | Call::RunCommand(_)
         | Call::UploadFile(_)
@@ -67,6 +72,7 @@ fn needed(call: &Call) -> Permission {
         Call::Checkpoints { call, .. } => needed_of_checkpoints(call),
         Call::Mcp { call, .. } => needed_of_mcp(call),
         Call::Skills { call, .. } => needed_of_skills(call),
+        Call::Terminals { call, .. } => needed_of_terminals(call),
     }
 }
 
@@ -106,6 +112,13 @@ fn needed_of_mcp(call: &McpCall) -> Permission {
         | McpCall::FinishSignIn { .. }
         | McpCall::SetKey { .. }
         | McpCall::Migrate { .. } => Permission::TenantAdmin,
+    }
+}
+
+fn needed_of_terminals(call: &TerminalCall) -> Permission {
+    match call {
+        TerminalCall::List => Permission::SessionRead,
+        TerminalCall::End { .. } | TerminalCall::Write { .. } => Permission::SessionWrite,
     }
 }
 

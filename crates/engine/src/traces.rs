@@ -135,6 +135,7 @@ impl TurnTrace {
             ToolFact::Finished { outcome } => self.call_ended(at, &tool.call, outcome),
             ToolFact::Reached
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => {}
         }

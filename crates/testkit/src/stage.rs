@@ -168,6 +168,12 @@ impl Stage {
             | Act::Checkpoints
             | Act::FileHistory
             | Act::FileVersion
+            | Act::Compact
+            | Act::Review
+            | Act::Shell
+            | Act::Terminals
+            | Act::Clean
+            | Act::Type
             | Act::Skills
             | Act::ReadSkill
             | Act::EnableSkill
@@ -180,6 +186,9 @@ impl Stage {
             | Act::Model
             | Act::SubAgentModel
             | Act::NoMcp
+            | Act::Fork
+            | Act::Rollback
+            | Act::Aside
             | Act::Command => {
                 if self.say(step).await? == Said::NoWord {
                     let language = self.language.name;

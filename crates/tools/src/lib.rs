@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolOutput};
+use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolCall, ToolOutput};
 
 pub mod agent_files;
 mod ask;
@@ -17,6 +17,7 @@ mod change;
 pub mod checks;
 pub mod commands;
 mod edit;
+pub mod exec;
 mod faces;
 pub mod folders;
 #[doc(hidden)]
@@ -104,6 +105,16 @@ pub trait Tool: Send + Sync + 'static {
     /// As [`Tool::judge`], for a tool to which it matters what runs in the background.
     fn judge_with(&self, scope: &Scope, _jobs: &Jobs, input: &Value) -> Judgement {
         self.judge(scope, input)
+    }
+    /// Whether it is of use where nothing may be changed: some of what it does only looks.
+    fn looks(&self) -> bool {
+        let effects = self.effects();
+        !effects.writes && !effects.runs
+    }
+    /// Whether a call with this input may change anything although its scope only reads. What `run`
+    /// refuses anyway changes nothing.
+    fn changes(&self, _jobs: &Jobs, _input: &Value) -> bool {
+        !self.looks()
     }
     /// What a person's yes to this input for longer than once is kept under: it covers the calls with
     /// the same key. A tool may narrow or widen that.
@@ -244,6 +255,12 @@ pub struct ToolCx {
 pub trait Host: Send + Sync {
     /// Shows output as it comes.
     async fn output(&self, stream: OutputStream, text: String);
+    /// The call that is made, where it is one of a conversation.
+    fn call(&self) -> Option<Arc<ToolCall>> {
+        None
+    }
+    /// Somebody typed to a command that another call started; nothing: its output is waited for.
+    async fn interacted(&self, _started_by: Arc<ToolCall>, _process: u32, _stdin: String) {}
     /// Says how far it is.
     async fn progress(&self, _message: String) {}
     /// Puts questions before a person. `None`: the turn was cancelled.
@@ -252,6 +269,10 @@ pub trait Host: Send + Sync {
     /// Whether the call may go on as if it had been called with this input; if not, why.
     async fn may_go_on(&self, _input: Value) -> Result<(), String> {
         Ok(())
+    }
+    /// Whether a command that the sandbox stopped may run again, outside of it. `why`: what it wanted.
+    async fn let_out(&self, _command: String, _why: String) -> bool {
+        false
     }
     /// Runs a sub-agent to its end; gives what its caller is told of it.
     async fn spawn(&self, request: SpawnRequest) -> Result<String, Failure>;

@@ -96,6 +96,7 @@ impl Serialize for ToolEvent {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => {

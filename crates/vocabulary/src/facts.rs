@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::{
     Ask, AskId, Cause, Changed, CheckpointNews, Checkpoints, Closing, FileVersion, Item, ItemId,
-    ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, Seq, Status, StatusReason,
-    StopReason, Thread, ThreadSettings, Title, ToolOutcome, TurnId, TurnOutcome, UploadedFile,
-    Usage, UserInput,
+    ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, RevertPoint, Seq, Status,
+    StatusReason, StopReason, Thread, ThreadSettings, Title, ToolOutcome, TurnId, TurnOutcome,
+    UploadedFile, Usage, UserInput,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,10 @@ pub enum ThreadFact {
     },
     /// The conversation starts anew; what was said before stays in the log only.
     Reset,
+    /// Turns were taken back: nobody reads them any more. The log keeps them.
+    Reverted {
+        point: Box<RevertPoint>,
+    },
     StatusChanged {
         status: Status,
         reason: StatusReason,
@@ -51,7 +55,8 @@ impl ThreadFact {
             | ThreadFact::Titled { .. }
             | ThreadFact::SettingsChanged { .. }
             | ThreadFact::Archived { .. }
-            | ThreadFact::Reset => true,
+            | ThreadFact::Reset
+            | ThreadFact::Reverted { .. } => true,
             ThreadFact::StatusChanged { .. } | ThreadFact::Closed => false,
         }
     }
@@ -236,6 +241,7 @@ impl ItemFact {
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
     Text,
+    Plan,
     Reasoning(ReasoningKind),
     ToolInput { call_id: String, name: String },
 }
@@ -245,6 +251,7 @@ pub enum Opening {
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
     Text,
+    Plan,
     Reasoning(ReasoningKind),
     ToolInput { call_id: Arc<str> },
 }
@@ -263,6 +270,11 @@ pub enum ToolFact {
     Wrote {
         stream: OutputStream,
         delta: String,
+    },
+    /// Somebody typed to a command that runs in the background; nothing: its output is waited for.
+    Interacted {
+        process: u32,
+        stdin: String,
     },
     /// How far it is, in the tool's own words.
     Progressed {
@@ -284,7 +296,10 @@ impl ToolFact {
             | ToolFact::Started
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => true,
-            ToolFact::Reached | ToolFact::Wrote { .. } | ToolFact::Progressed { .. } => false,
+            ToolFact::Reached
+            | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
+            | ToolFact::Progressed { .. } => false,
         }
     }
 }

@@ -33,6 +33,20 @@ pub enum Item {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         native: Option<Box<Native>>,
     },
+    /// A review began: what is reviewed, in words for people.
+    ReviewEntered { review: String },
+    /// It is over: what the reviewer found.
+    ReviewExited { review: String },
+    /// What the model proposes to do, for a person to say yes to: a part of what it wrote, marked by it.
+    Plan {
+        /// Without its marks.
+        text: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        partial: bool,
+        marks: PlanMarks,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native: Option<Box<Native>>,
+    },
     /// A file that the model made: a picture, mostly.
     File {
         media_type: String,
@@ -40,6 +54,24 @@ pub enum Item {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         native: Option<Box<Native>>,
     },
+}
+
+/// What stood around a plan where the model wrote it: with these, its own words are as they were.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanMarks {
+    pub before: String,
+    /// Empty for a plan that was never ended.
+    pub after: String,
+}
+
+impl PlanMarks {
+    /// Of a plan that was not ended, and of which nothing else is known.
+    pub fn begun() -> Self {
+        Self {
+            before: "<proposed_plan>\n".to_owned(),
+            after: String::new(),
+        }
+    }
 }
 
 /// Whether a provider shows the reasoning itself or only a summary of it.

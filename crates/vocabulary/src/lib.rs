@@ -14,6 +14,7 @@ mod carried;
 mod catalog;
 mod checkpoint;
 mod event;
+mod exec;
 mod facts;
 mod ids;
 mod item;
@@ -24,13 +25,17 @@ mod named_model;
 mod nearest;
 mod notice;
 mod observability;
+mod past;
 mod permissions;
 mod refusal;
 mod reply;
+mod review;
 mod role;
 mod skills;
 mod status;
+mod terminal;
 mod thread;
+mod thread_query;
 mod tool;
 mod turn;
 mod upload;
@@ -42,10 +47,7 @@ pub use ask::{
     QuestionOption, RiskCode,
 };
 pub use assignment::Assignment;
-pub use call::{
-    ArchivedThreads, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn,
-    ThreadQuery,
-};
+pub use call::{Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn};
 pub use caller::{Caller, CallerCredential, CredentialOrigin, LONE_MEMBER};
 pub use carried::CarriedCall;
 pub use catalog::{
@@ -57,12 +59,13 @@ pub use checkpoint::{
     FileIteration, FileVersion, NoCheckpointId, RestoreAction, Standing, Touched, Trigger,
 };
 pub use event::{Event, Fact, StreamTag, ToolEvent};
+pub use exec::{ExecCommand, ExecOutput};
 pub use facts::{
     AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, StepFact,
     ThreadFact, ToolFact, TurnFact,
 };
 pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
-pub use item::{Item, Native, PlanStep, PlanStepStatus, ReasoningKind};
+pub use item::{Item, Native, PlanMarks, PlanStep, PlanStepStatus, ReasoningKind};
 pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
     WorkspaceChange, WorkspaceDirectory,
@@ -76,20 +79,24 @@ pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
 pub use observability::{LangfuseTarget, TracingHealth, TracingState};
-pub use permissions::{Approvals, SandboxInForce, SandboxMechanism, SandboxMode};
+pub use past::{ForkPlace, ForkThread, ForkedFrom, RevertPoint, RevertThread, RevertTo};
+pub use permissions::{Approvals, PermissionOffer, SandboxInForce, SandboxMechanism, SandboxMode};
 pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
 };
+pub use review::{ReviewTarget, StartReview};
 pub use role::{Permission, Role};
 pub use skills::{
     CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
 };
 pub use status::{IllegalTransition, Status, StatusReason};
+pub use terminal::{BackgroundTerminal, RunShell, TerminalCall, TerminalReply};
 pub use thread::{
     AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
     ThreadSettings, ThreadView, Title, TitleSource,
 };
+pub use thread_query::{ArchivedThreads, ListDirection, ThreadQuery, ThreadSort};
 pub use tool::{
     CallRef, ContentBlock, Effects, FileChange, FileChangeKind, FilePreview, FileSubject,
     OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,

@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carried;
 use crate::{
-    Approvals, Ask, Assignment, Budgets, CallRef, Effects, Entry, Event, Fact, Growth, ItemFact,
-    ItemId, ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode,
-    Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp, ToolCall,
-    ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
+    Approvals, Ask, Assignment, Budgets, CallRef, Effects, Entry, Event, Fact, ForkedFrom, Growth,
+    ItemFact, ItemId, ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce,
+    SandboxMode, Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp,
+    ToolCall, ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -29,6 +29,12 @@ pub struct ThreadCard {
     /// Beside `directory`; nothing where nobody decided on any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folders: Option<Box<WorkFolders>>,
+    /// The thread that its past came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+    /// In no list, and gone with its last listener.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ephemeral: bool,
 }
 
 /// A thread as a list shows it.
@@ -89,6 +95,9 @@ pub struct ThreadSettings {
     pub approvals: Approvals,
     #[serde(default)]
     pub sandbox: SandboxMode,
+    /// Whether its commands reach the network where the server's own setting would not let them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
     /// What the agent may do at all. Older logs have `tools: false` for a chat.
     #[serde(alias = "tools", deserialize_with = "mode_or_flag", default)]
     pub mode: AgentMode,
@@ -120,7 +129,7 @@ pub struct ThreadSettings {
     pub assignment: Option<Box<Assignment>>,
 }
 
-/// What an agent may do at all: the tools it is offered, and nothing else runs.
+/// What an agent may do at all; the engine holds it to that, call by call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentMode {
@@ -130,17 +139,6 @@ pub enum AgentMode {
     Plan,
     #[default]
     Code,
-}
-
-impl AgentMode {
-    /// Whether a tool with these effects is there in this mode.
-    pub fn offers(self, effects: Effects) -> bool {
-        match self {
-            AgentMode::Chat => false,
-            AgentMode::Plan => !effects.writes && !effects.runs,
-            AgentMode::Code => true,
-        }
-    }
 }
 
 fn mode_or_flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentMode, D::Error> {
@@ -165,6 +163,7 @@ pub enum Changed {
     AutoApprove,
     Approvals,
     Sandbox,
+    Network,
     #[serde(alias = "tools")]
     Mode,
     Agent,
@@ -177,6 +176,7 @@ pub enum Changed {
     Summary,
     Budgets,
     Assignment,
+    Instructions,
 }
 
 /// Everything someone who joins needs to draw the thread, taken at one moment.
@@ -267,6 +267,11 @@ impl Growing {
                 content,
                 text,
             } => (item, *content, Opening::Text, Growth::Text, text),
+            LiveItem::Plan {
+                item,
+                content,
+                text,
+            } => (item, *content, Opening::Plan, Growth::Plan, text),
             LiveItem::Reasoning {
                 item,
                 content,
@@ -325,6 +330,11 @@ impl Growing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LiveItem {
     Text {
+        item: ItemId,
+        content: u32,
+        text: String,
+    },
+    Plan {
         item: ItemId,
         content: u32,
         text: String,

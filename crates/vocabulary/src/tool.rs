@@ -30,6 +30,9 @@ pub struct ToolCall {
     /// The sub-agent that makes it; the thread's own agent when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<SubAgent>>,
+    /// Whether a person makes it themselves, beside the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_user: bool,
 }
 
 impl ToolCall {
@@ -67,6 +70,9 @@ pub struct CallRef {
     pub effects: Effects,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<SubAgent>>,
+    /// Whether a person makes it themselves, beside the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_user: bool,
 }
 
 impl CallRef {
@@ -88,6 +94,7 @@ impl From<&ToolCall> for CallRef {
             subject: call.subject.in_short(),
             effects: call.effects,
             agent: call.agent.clone(),
+            by_user: call.by_user,
         }
     }
 }
@@ -105,6 +112,7 @@ impl From<CallRef> for ToolCall {
             native: None,
             problem: None,
             agent: call.agent,
+            by_user: call.by_user,
         }
     }
 }

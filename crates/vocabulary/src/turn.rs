@@ -50,11 +50,29 @@ impl UserInput {
 }
 
 /// What made the turn start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
+    #[default]
     UserMessage,
     SlashCommand,
+    /// The conversation is to be summarised.
+    Compaction,
+    /// Changes are to be reviewed.
+    Review,
+    /// A command line of the user's own.
+    Shell,
+}
+
+impl Cause {
+    /// Whether its input was said to the agent. What starts another turn is an order; its words are for
+    /// people who see only what was said.
+    pub fn is_said(self) -> bool {
+        match self {
+            Cause::UserMessage | Cause::SlashCommand => true,
+            Cause::Compaction | Cause::Review | Cause::Shell => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

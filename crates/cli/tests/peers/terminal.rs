@@ -1,7 +1,9 @@
 //! The official terminal client of Codex, in a terminal, against a real server: what a person does, and
 //! what they see. Every frame goes through a tap and is held against the client's own schemas.
 
+mod branches;
 mod desk;
+mod orders;
 
 use std::time::Duration;
 

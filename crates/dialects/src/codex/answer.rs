@@ -1,8 +1,8 @@
 //! Replies and refusals as responses to the connection that asked.
 
 use vocabulary::{
-    AskId, Call, Event, Fact, McpReply, Refusal, Reply, RunningTurn, SignedIn, StartedTurn, Status,
-    Thread, ThreadId, ThreadPage, ThreadView, TurnFact, Why,
+    AskId, Call, Event, Fact, McpReply, Refusal, Reply, RunningTurn, SignedIn, StartedTurn, Thread,
+    ThreadCard, ThreadId, ThreadView, TurnFact, Why,
 };
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
@@ -43,16 +43,17 @@ impl Codex {
             CodexPurpose::SignOut(id, left) => {
                 self.signed_out(out, id, left.clone(), reply.signed_in()?)
             }
-            CodexPurpose::ThreadList(id) => self.threads(out, id, reply.threads()?),
+            CodexPurpose::Settings(purpose) => self.settings_answer(out, purpose, reply)?,
+            CodexPurpose::Threads(waiting) => self.threads_listed(out, waiting, reply)?,
+            CodexPurpose::Forks(waiting) => self.fork_answer(out, waiting, reply)?,
             CodexPurpose::TurnList(id, listing) => {
                 self.turns_listed(out, id, *listing, &*reply.turns()?)
             }
-            CodexPurpose::LoadedList(id) => self.loaded(out, id, &reply.threads()?.threads),
             CodexPurpose::StartCreate(id) => {
-                let thread = reply.thread()?.card.id;
-                self.announced.insert(thread);
+                let card = reply.thread()?.card;
+                self.announce_own(&card);
                 let waiting = CodexPurpose::StartListen(id.clone());
-                self.calls.listen(out, waiting, thread);
+                self.calls.listen(out, waiting, card.id);
             }
             CodexPurpose::StartListen(id) => self.started(out, id, &*reply.view()?),
             CodexPurpose::Resume { id, turns } => self.resumed(out, id, &*reply.view()?, *turns),
@@ -67,6 +68,11 @@ impl Codex {
                 self.turn_in(out, id, (**wanted).clone(), &*reply.view()?);
             }
             CodexPurpose::Turn(id) => self.turn(out, id, &reply.turn()?),
+            CodexPurpose::Exec(id) => self.executed(out, id, &*reply.exec()?),
+            CodexPurpose::Order(purpose) => self.ordered(out, purpose, &reply.turn()?),
+            CodexPurpose::Terminals(purpose) => {
+                self.terminals_answered(out, purpose, reply.terminals()?)?;
+            }
             CodexPurpose::ServerList(id, params) => match *reply.mcp()? {
                 McpReply::Servers(snapshot) => {
                     send(out, respond(id, &servers::page(&snapshot, params)));
@@ -138,10 +144,26 @@ impl Codex {
             }
             // Nobody asked for it.
             CodexPurpose::Anew => {}
+            CodexPurpose::Order(purpose) => self.order_refused(out, purpose, &refusal),
+            CodexPurpose::Terminals(purpose) => self.terminals_refused(out, purpose, &refusal),
+            CodexPurpose::Settings(purpose) => {
+                if let Some(id) = purpose.id() {
+                    send(out, CodexError::from(&refusal).frame(Some(id)));
+                }
+            }
             CodexPurpose::Steer(id) => send(out, CodexError::steer(&refusal).frame(Some(id))),
             CodexPurpose::StartCreate(id) | CodexPurpose::StartListen(id) => {
                 self.start_over(out);
                 send(out, CodexError::from(&refusal).frame(Some(id)));
+            }
+            CodexPurpose::Forks(waiting) => {
+                if waiting.starts() {
+                    self.start_over(out);
+                }
+                send(out, CodexError::from(&refusal).frame(Some(waiting.id())));
+            }
+            CodexPurpose::Threads(waiting) => {
+                send(out, CodexError::from(&refusal).frame(Some(waiting.id())));
             }
             CodexPurpose::Account(id)
             | CodexPurpose::LoginKey(id)
@@ -149,14 +171,13 @@ impl Codex {
             | CodexPurpose::Logout(id)
             | CodexPurpose::SignOut(id, _)
             | CodexPurpose::ModelList(id, _)
-            | CodexPurpose::ThreadList(id)
             | CodexPurpose::TurnList(id, _)
-            | CodexPurpose::LoadedList(id)
             | CodexPurpose::Resume { id, .. }
             | CodexPurpose::Read(id)
             | CodexPurpose::ReadTurns(id)
             | CodexPurpose::TurnThread(id, _)
             | CodexPurpose::Turn(id)
+            | CodexPurpose::Exec(id)
             | CodexPurpose::Grants(id)
             | CodexPurpose::Inventory(id, _)
             | CodexPurpose::Config(id, _)
@@ -165,21 +186,12 @@ impl Codex {
         }
     }
 
-    fn threads(&self, out: &mut Vec<Action>, id: &Id, page: ThreadPage) {
-        let show = |thread| show::thread(self.speaking(), thread, Vec::new());
-        let data = page.threads.iter().map(show).collect();
-        let next_cursor = page.next;
-        send(out, respond(id, &Page { data, next_cursor }));
-    }
-
-    /// Threads that are awake, or heard.
-    fn loaded(&self, out: &mut Vec<Action>, id: &Id, threads: &[Thread]) {
-        let heard = |thread: &Thread| self.listening.hears(thread.card.id);
-        let loaded = threads.iter();
-        let loaded = loaded.filter(|thread| is_awake(thread.status) || heard(thread));
-        let data = loaded.map(|thread| thread.card.id.to_string()).collect();
-        let next_cursor = None;
-        send(out, respond(id, &Page { data, next_cursor }));
+    /// A thread of this connection's own: it is told of it itself, and need not hear it as news. Of
+    /// an ephemeral one there is no news.
+    pub(super) fn announce_own(&mut self, card: &ThreadCard) {
+        if !card.ephemeral {
+            self.announced.insert(card.id);
+        }
     }
 
     /// The response first, then the notification, as the app-server orders them.
@@ -196,7 +208,7 @@ impl Codex {
     }
 
     /// A start is over: what was added meanwhile can be told, now that it is known whose it is.
-    fn start_over(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn start_over(&mut self, out: &mut Vec<Action>) {
         self.starting = self.starting.saturating_sub(1);
         if self.starting == 0 {
             for thread in std::mem::take(&mut self.held) {
@@ -241,7 +253,7 @@ impl Codex {
     }
 
     /// With what is being written right now.
-    fn turns_of<'a>(&self, view: &'a ThreadView) -> Vec<Turn<'a>> {
+    pub(super) fn turns_of<'a>(&self, view: &'a ThreadView) -> Vec<Turn<'a>> {
         let card = &view.thread.card;
         history::turns(self.endpoint, card, &view.recent, view.turn.as_ref())
     }
@@ -319,12 +331,5 @@ impl Codex {
     fn request_again(&self, out: &mut Vec<Action>, asks: &[AskId]) {
         let again = |ask: &AskId| self.listening.request(*ask, self.endpoint);
         out.extend(asks.iter().filter_map(again).map(Action::Send));
-    }
-}
-
-fn is_awake(status: Status) -> bool {
-    match status {
-        Status::Activating | Status::Ready | Status::Running | Status::Waiting => true,
-        Status::Inactive | Status::Deactivating | Status::Error => false,
     }
 }

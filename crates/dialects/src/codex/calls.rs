@@ -3,8 +3,13 @@
 use vocabulary::{AskId, ThreadId};
 
 use super::config::ConfigPurpose;
+use super::forks::ForkPurpose;
 use super::inventory::InventoryPurpose;
+use super::orders::OrderPurpose;
 use super::server_login::ServerLoginPurpose;
+use super::settings::SettingsPurpose;
+use super::terminals::TerminalPurpose;
+use super::thread_list::ThreadListPurpose;
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
 use super::wire::params::{ListMcpServerStatusParams, ModelListParams};
@@ -28,9 +33,10 @@ pub enum CodexPurpose {
     /// With the accounts that come next.
     SignOut(Id, Vec<&'static str>),
     ModelList(Id, ModelListParams),
-    ThreadList(Id),
+    Settings(SettingsPurpose),
+    Threads(ThreadListPurpose),
+    Forks(ForkPurpose),
     TurnList(Id, TurnListing),
-    LoadedList(Id),
     Grants(Id),
     Inventory(Id, Box<InventoryPurpose>),
     Config(Id, Box<ConfigPurpose>),
@@ -48,6 +54,9 @@ pub enum CodexPurpose {
     TurnThread(Id, Box<WantedTurn>),
     Turn(Id),
     Steer(Id),
+    Exec(Id),
+    Order(OrderPurpose),
+    Terminals(TerminalPurpose),
     /// `{}` when it is done.
     Done(Id),
     Answer(AskId),
@@ -62,7 +71,8 @@ pub type CodexCalls = Pending<CodexPurpose>;
 impl CodexCalls {
     pub fn listen(&mut self, out: &mut Vec<Action>, waiting: CodexPurpose, thread: ThreadId) {
         let recent = match waiting {
-            CodexPurpose::Resume { turns: true, .. } => ALL_MESSAGES,
+            CodexPurpose::Resume { turns: true, .. }
+            | CodexPurpose::Forks(ForkPurpose::Listen { turns: true, .. }) => ALL_MESSAGES,
             _ => 0,
         };
         self.attach(out, waiting, thread, StartAt::Head, recent);

@@ -1,16 +1,22 @@
 //! What a client requests: a method this build knows, with params that are as they should be.
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::config::ConfigRequest;
+use super::forks::ForkRequest;
 use super::inventory::InventoryRequest;
+use super::orders::OrderRequest;
 use super::refuse::CodexError;
+use super::settings::SettingsRequest;
+use super::terminals::TerminalRequest;
+use super::thread_list::ThreadListRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
+use super::wire::exec::CommandExecParams;
 use super::wire::mcp::McpServerOauthLoginParams;
 use super::wire::params::{
-    GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadListParams,
-    ThreadParams, ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
+    GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadParams,
+    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ThreadTurnsListParams, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 use super::{Endpoint, config, declined, inventory, server_login};
@@ -29,10 +35,10 @@ pub enum CodexRequest {
     Config(ConfigRequest),
     Inventory(InventoryRequest),
     ConfigRequirementsRead,
-    CollaborationModeList,
+    Settings(SettingsRequest),
     ThreadStart(ThreadStartParams),
-    ThreadList(ThreadListParams),
-    ThreadLoadedList,
+    Threads(ThreadListRequest),
+    Forks(ForkRequest),
     ThreadRead(ThreadReadParams),
     ThreadResume(ThreadResumeParams),
     ThreadTurnsList(ThreadTurnsListParams),
@@ -47,6 +53,9 @@ pub enum CodexRequest {
     TurnStart(TurnStartParams),
     TurnSteer(TurnSteerParams),
     TurnInterrupt(TurnInterruptParams),
+    Order(OrderRequest),
+    Terminals(TerminalRequest),
+    Exec(Box<CommandExecParams>),
 }
 
 pub fn request(
@@ -64,10 +73,31 @@ pub fn request(
         ("account/logout", Endpoint::Codex) => CodexRequest::AccountLogout,
         ("model/list", _) => CodexRequest::ModelList(read(method, params)?),
         ("configRequirements/read", Endpoint::Codex) => CodexRequest::ConfigRequirementsRead,
-        ("collaborationMode/list", _) => CodexRequest::CollaborationModeList,
+        ("collaborationMode/list", _) => CodexRequest::Settings(SettingsRequest::Modes),
+        ("permissionProfile/list", Endpoint::Codex) => {
+            CodexRequest::Settings(SettingsRequest::Profiles(read(method, params)?))
+        }
+        ("thread/settings/update", Endpoint::Codex) => {
+            CodexRequest::Settings(SettingsRequest::Update(read(method, params)?))
+        }
         ("thread/start", _) => CodexRequest::ThreadStart(read(method, params)?),
-        ("thread/list", _) => CodexRequest::ThreadList(read(method, params)?),
-        ("thread/loaded/list", _) => CodexRequest::ThreadLoadedList,
+        ("thread/list", _) => CodexRequest::Threads(ThreadListRequest::List(read(method, params)?)),
+        ("thread/search", Endpoint::Codex) => {
+            CodexRequest::Threads(ThreadListRequest::Search(read(method, params)?))
+        }
+        ("thread/loaded/list", _) => {
+            // It may come without any.
+            let params = if params.is_null() { json!({}) } else { params };
+            CodexRequest::Threads(ThreadListRequest::Loaded(read(method, params)?))
+        }
+        ("thread/fork", _) => CodexRequest::Forks(ForkRequest::Fork(read(method, params)?)),
+        ("thread/rollback", _) => CodexRequest::Forks(ForkRequest::Rollback(read(method, params)?)),
+        ("thread/revert", Endpoint::Codex) => {
+            CodexRequest::Forks(ForkRequest::Revert(read(method, params)?))
+        }
+        ("thread/delete", Endpoint::Codex) => {
+            CodexRequest::Forks(ForkRequest::Delete(read(method, params)?))
+        }
         ("thread/read", _) => CodexRequest::ThreadRead(read(method, params)?),
         ("thread/resume", _) => CodexRequest::ThreadResume(read(method, params)?),
         ("thread/turns/list", Endpoint::Codex) => {
@@ -89,6 +119,26 @@ pub fn request(
         ("turn/start", _) => CodexRequest::TurnStart(read(method, params)?),
         ("turn/steer", _) => CodexRequest::TurnSteer(read(method, params)?),
         ("turn/interrupt", _) => CodexRequest::TurnInterrupt(read(method, params)?),
+        ("command/exec", Endpoint::Codex) => CodexRequest::Exec(Box::new(read(method, params)?)),
+        ("thread/compact/start", _) => {
+            CodexRequest::Order(OrderRequest::Compact(read(method, params)?))
+        }
+        ("thread/shellCommand", _) => {
+            CodexRequest::Order(OrderRequest::Shell(read(method, params)?))
+        }
+        ("review/start", _) => CodexRequest::Order(OrderRequest::Review(read(method, params)?)),
+        ("thread/backgroundTerminals/list", _) => {
+            CodexRequest::Terminals(TerminalRequest::List(read(method, params)?))
+        }
+        ("thread/backgroundTerminals/clean", _) => {
+            CodexRequest::Terminals(TerminalRequest::Clean(read(method, params)?))
+        }
+        ("thread/backgroundTerminals/terminate", _) => {
+            CodexRequest::Terminals(TerminalRequest::Terminate(read(method, params)?))
+        }
+        ("dragoman/terminals/write", _) => {
+            CodexRequest::Terminals(TerminalRequest::Write(read(method, params)?))
+        }
         (_, Endpoint::Codex) => return own(method, params),
         (_, Endpoint::Zane) => return Err(nobodys(method)),
     })

@@ -78,6 +78,7 @@ impl<'a> Story<'a> {
                     ToolFact::Reached
                     | ToolFact::Started
                     | ToolFact::Wrote { .. }
+                    | ToolFact::Interacted { .. }
                     | ToolFact::Progressed { .. }
                     | ToolFact::Exited { .. } => {}
                 }
@@ -94,10 +95,14 @@ impl<'a> Story<'a> {
     fn of_turn(stories: &mut Vec<Self>, what: &'a TurnFact, event: &Event) {
         let (seq, at) = (event.seq, event.at);
         match what {
-            TurnFact::Started { turn, input, .. } => {
+            TurnFact::Started {
+                turn, cause, input, ..
+            } => {
                 let story = Self::find(stories, turn);
                 story.started_at = Some(at);
-                story.pieces.push((seq, Piece::Said(input)));
+                if cause.is_said() {
+                    story.pieces.push((seq, Piece::Said(input)));
+                }
             }
             TurnFact::Steered { turn, input, .. } => {
                 let story = Self::find(stories, turn);
@@ -173,6 +178,7 @@ fn shown<'a>(
             }
             LiveItem::Output { .. }
             | LiveItem::Text { .. }
+            | LiveItem::Plan { .. }
             | LiveItem::Reasoning { .. }
             | LiveItem::ToolInput { .. } => None,
         })
@@ -187,6 +193,10 @@ fn shown<'a>(
 fn growing(live: &Growing) -> Option<ThreadItem<'_>> {
     match &live.item {
         LiveItem::Text { item, text, .. } => Some(ThreadItem::AgentMessage {
+            id: item.as_str(),
+            text,
+        }),
+        LiveItem::Plan { item, text, .. } => Some(ThreadItem::Plan {
             id: item.as_str(),
             text,
         }),

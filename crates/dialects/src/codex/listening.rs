@@ -89,6 +89,12 @@ impl FollowedThreads {
         new
     }
 
+    /// How a thread that is heard stands now. False: it is not heard any more.
+    pub fn learn(&mut self, view: &ThreadView) -> bool {
+        let known = self.threads.get_mut(&view.thread.card.id);
+        known.map(|known| *known = KnownThread::new(view)).is_some()
+    }
+
     pub fn end(&mut self, thread: ThreadId) -> bool {
         self.asks.retain(|_, open| open.thread != thread);
         self.threads.remove(&thread).is_some()

@@ -1,13 +1,12 @@
-//! What there is to choose from: models and collaboration modes.
+//! What there is to choose from: models.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use vocabulary::{Catalog, ModelOffer, ModelRef};
 
-use super::Endpoint;
 use super::wire::params::ModelListParams;
-use super::wire::results::{CollaborationModeMask, Model, Page, ReasoningEffortOption};
+use super::wire::results::{Model, Page, ReasoningEffortOption};
 
 /// How hard a model thinks of which nothing else is known: clients want a word.
 const EFFORT_UNKNOWN: ReasoningEffortOption<'static> = ReasoningEffortOption {
@@ -148,23 +147,5 @@ fn option(effort: &str) -> ReasoningEffortOption<'_> {
             "xhigh" | "max" => "Thinks as long as it can, for the hardest work.",
             _ => "As its provider defines it.",
         },
-    }
-}
-
-/// One mode only: plans are made in it as well.
-pub fn collaboration_modes(endpoint: Endpoint) -> Page<CollaborationModeMask> {
-    let (name, mode) = match endpoint {
-        Endpoint::Zane => ("Code", "code"),
-        Endpoint::Codex => ("Default", "default"),
-    };
-    Page {
-        data: vec![CollaborationModeMask {
-            name,
-            mode,
-            model: None,
-            reasoning_effort: None,
-            developer_instructions: None,
-        }],
-        next_cursor: None,
     }
 }

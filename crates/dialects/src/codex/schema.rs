@@ -11,6 +11,8 @@ use super::wire::account::{
 use super::wire::config::{
     ConfigBatchWriteParams, ConfigReadResponse, ConfigValueWriteParams, ConfigWriteResponse,
 };
+use super::wire::exec::{CommandExecParams, CommandExecResponse};
+use super::wire::forks::{ThreadForkParams, ThreadRevertParams, ThreadRollbackParams};
 use super::wire::inventory::{
     AccountRateLimitsResponse, AccountTokenUsageResponse, AppsInstalledResponse,
     BedrockCheckGovCloudRequirementsResponse, HooksListEntry, HooksListParams,
@@ -27,12 +29,12 @@ use super::wire::notice::{
     ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated,
     TurnChanged, TurnDiffUpdated, TurnPlanUpdated,
 };
+use super::wire::orders::{ReviewStartParams, ReviewStartResponse, ThreadShellCommandParams};
 use super::wire::params::{
     ApprovalResponse, GrantParams, InitializeParams, ListMcpServerStatusParams,
-    McpServerElicitationResponse, ModelListParams, ThreadListParams, ThreadParams,
-    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
-    ThreadTurnsListParams, ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams,
-    TurnSteerParams,
+    McpServerElicitationResponse, ModelListParams, ThreadParams, ThreadReadParams,
+    ThreadResumeParams, ThreadSetNameParams, ThreadStartParams, ThreadTurnsListParams,
+    ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 use super::wire::request::{McpServerElicitationRequest, RequestApproval, RequestUserInput};
 use super::wire::results::{
@@ -40,7 +42,19 @@ use super::wire::results::{
     ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse, ThreadUnsubscribeResponse,
     TurnStartResponse, TurnSteerResponse,
 };
+use super::wire::settings::{
+    PermissionProfileListParams, PermissionProfileSummary, ThreadSettingsUpdateParams,
+    ThreadSettingsUpdated,
+};
+use super::wire::terminals::{
+    TerminalInteraction, TerminalListParams, TerminalParams, TerminalWriteParams,
+    ThreadBackgroundTerminal, ThreadBackgroundTerminalsTerminateResponse,
+};
 use super::wire::thread::Thread;
+use super::wire::thread_list::{
+    ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
+    ThreadSearchResponse,
+};
 use crate::schemas::rpc::Table;
 
 pub fn client(endpoint: Endpoint) -> Value {
@@ -50,7 +64,9 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<Value>("collaborationMode/list")
         .request::<ThreadStartParams>("thread/start")
         .request::<ThreadListParams>("thread/list")
-        .request::<Value>("thread/loaded/list")
+        .request::<ThreadLoadedListParams>("thread/loaded/list")
+        .request::<ThreadForkParams>("thread/fork")
+        .request::<ThreadRollbackParams>("thread/rollback")
         .request::<ThreadReadParams>("thread/read")
         .request::<ThreadResumeParams>("thread/resume")
         .request::<ThreadSetNameParams>("thread/name/set")
@@ -60,6 +76,13 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<TurnStartParams>("turn/start")
         .request::<TurnSteerParams>("turn/steer")
         .request::<TurnInterruptParams>("turn/interrupt")
+        .request::<ThreadParams>("thread/compact/start")
+        .request::<ThreadShellCommandParams>("thread/shellCommand")
+        .request::<ReviewStartParams>("review/start")
+        .request::<TerminalListParams>("thread/backgroundTerminals/list")
+        .request::<ThreadParams>("thread/backgroundTerminals/clean")
+        .request::<TerminalParams>("thread/backgroundTerminals/terminate")
+        .request::<TerminalWriteParams>("dragoman/terminals/write")
         .result::<ApprovalResponse>()
         .result::<ToolRequestUserInputResponse>();
     match endpoint {
@@ -73,6 +96,12 @@ pub fn client(endpoint: Endpoint) -> Value {
             .result::<McpServerElicitationResponse>()
             .request::<ThreadTurnsListParams>("thread/turns/list")
             .request::<ThreadParams>("thread/unarchive")
+            .request::<CommandExecParams>("command/exec")
+            .request::<ThreadSettingsUpdateParams>("thread/settings/update")
+            .request::<PermissionProfileListParams>("permissionProfile/list")
+            .request::<ThreadRevertParams>("thread/revert")
+            .request::<ThreadParams>("thread/delete")
+            .request::<ThreadSearchParams>("thread/search")
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
@@ -90,6 +119,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ThreadNamed<'static>>("thread/unarchived")
         .notification::<ThreadNamed<'static>>("thread/closed")
         .notification::<ThreadNamed<'static>>("thread/deleted")
+        .notification::<ThreadNamed<'static>>("thread/reverted")
         .notification::<ThreadStatusChanged<'static>>("thread/status/changed")
         .notification::<ThreadNameUpdated<'static>>("thread/name/updated")
         .notification::<ThreadTokenUsageUpdated<'static>>("thread/tokenUsage/updated")
@@ -100,10 +130,12 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ItemStarted<'static>>("item/started")
         .notification::<ItemCompleted<'static>>("item/completed")
         .notification::<Delta<'static>>("item/agentMessage/delta")
+        .notification::<Delta<'static>>("item/plan/delta")
         .notification::<Delta<'static>>("item/reasoning/textDelta")
         .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
         .notification::<Value>("item/reasoning/summaryPartAdded")
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
+        .notification::<TerminalInteraction<'static>>("item/commandExecution/terminalInteraction")
         .notification::<McpToolCallProgress<'static>>("item/mcpToolCall/progress")
         .notification::<ErrorNotice<'static>>("error")
         .notification::<ServerRequestResolved<'static>>("serverRequest/resolved")
@@ -114,13 +146,16 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<Page<Model<'static>>>()
         .result::<Page<CollaborationModeMask>>()
         .result::<Page<McpServerStatus<'static>>>()
-        .result::<Page<Thread<'static>>>()
+        .result::<ThreadListResponse<'static>>()
         .result::<Page<String>>()
         .result::<ThreadOpened<'static>>()
         .result::<ThreadReadResponse<'static>>()
         .result::<ThreadUnsubscribeResponse>()
         .result::<TurnStartResponse<'static>>()
         .result::<TurnSteerResponse<'static>>()
+        .result::<ReviewStartResponse<'static>>()
+        .result::<Page<ThreadBackgroundTerminal<'static>>>()
+        .result::<ThreadBackgroundTerminalsTerminateResponse>()
         .result::<Empty>();
     match endpoint {
         Endpoint::Zane => table
@@ -129,8 +164,12 @@ pub fn server(endpoint: Endpoint) -> Value {
         Endpoint::Codex => inventory_results(table)
             .notification::<AccountLoginCompleted<'static>>("account/login/completed")
             .notification::<AccountUpdated>("account/updated")
+            .notification::<ThreadSettingsUpdated<'static>>("thread/settings/updated")
+            .result::<Page<PermissionProfileSummary>>()
             .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
             .result::<ThreadTurnsListResponse<'static>>()
+            .result::<CommandExecResponse<'static>>()
+            .result::<ThreadSearchResponse<'static>>()
             .result::<LoginAccountResponse>()
             .result::<CancelLoginAccountResponse>()
             .result::<InitializeResponse<'static>>()

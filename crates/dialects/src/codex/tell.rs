@@ -7,7 +7,7 @@ use vocabulary::{
 };
 
 use self::items::CallProgress;
-use super::{Endpoint, VERSION, asks, show};
+use super::{Endpoint, VERSION, asks, show, terminals};
 use crate::Frame;
 
 pub mod items;
@@ -47,6 +47,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         Fact::Thread(what) => match what {
             ThreadFact::Titled { title, .. } => vec![turn::named(told, title)],
             ThreadFact::Archived { archived } => vec![turn::archived(told, *archived)],
+            ThreadFact::Reverted { .. } => vec![turn::reverted(told)],
             ThreadFact::StatusChanged { status, reason } => status_changed(told, *status, *reason),
             ThreadFact::Created { .. }
             | ThreadFact::SettingsChanged { .. }
@@ -54,7 +55,9 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
             | ThreadFact::Closed => Vec::new(),
         },
         Fact::Turn(what) => match what {
-            TurnFact::Started { turn, input, .. } => turn::started(told, turn, input),
+            TurnFact::Started {
+                turn, cause, input, ..
+            } => turn::started(told, turn, cause.is_said().then_some(input)),
             TurnFact::Steered { turn, input, .. } => turn::said(told, turn, input),
             TurnFact::Finished { turn, outcome, .. } => turn::finished(told, turn, outcome),
             TurnFact::PlanChanged { turn, steps } => turn::planned(told, turn.as_ref(), steps),
@@ -122,6 +125,9 @@ fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
         }
         ToolFact::Progressed { message } if matches!(call.subject, Subject::Mcp { .. }) => {
             Some(stream::progressed(told, tag, call, message))
+        }
+        ToolFact::Interacted { process, stdin } => {
+            Some(terminals::interacted(told, tag, call, *process, stdin))
         }
         ToolFact::Planned { .. }
         | ToolFact::Started

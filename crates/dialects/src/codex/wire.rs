@@ -6,11 +6,17 @@
 
 pub mod account;
 pub mod config;
+pub mod exec;
+pub mod forks;
 pub mod inventory;
 pub mod item;
 pub mod mcp;
 pub mod notice;
+pub mod orders;
 pub mod params;
 pub mod request;
 pub mod results;
+pub mod settings;
+pub mod terminals;
 pub mod thread;
+pub mod thread_list;

@@ -97,6 +97,7 @@ fn thread_changed(told: EventContext<'_>, what: &ThreadFact) -> Vec<Frame> {
             title,
         } => thread::settings_changed(told, settings, changed, title),
         ThreadFact::Reset => thread::reset(told.session),
+        ThreadFact::Reverted { point } => thread::reverted(told.session, point),
         ThreadFact::Created { .. }
         | ThreadFact::Archived { .. }
         | ThreadFact::StatusChanged { .. }
@@ -175,6 +176,7 @@ fn tool(chunks: Chunks<'_>, call: &ToolCall, what: &ToolFact) -> Vec<Frame> {
         ToolFact::Planned { .. }
         | ToolFact::Started
         | ToolFact::Wrote { .. }
+        | ToolFact::Interacted { .. }
         | ToolFact::Progressed { .. }
         | ToolFact::Exited { .. } => Vec::new(),
     }

@@ -4,8 +4,8 @@
 //! is told instead (docs/protocols/diminuendo.md, "The seven states").
 
 use vocabulary::{
-    AskFact, Fact, SandboxInForce, SandboxMechanism, SandboxMode, Status, StatusReason, ThreadView,
-    TurnErrorKind, TurnFact, TurnOutcome,
+    AgentMode, AskFact, Fact, SandboxInForce, SandboxMechanism, SandboxMode, Status, StatusReason,
+    ThreadView, TurnErrorKind, TurnFact, TurnOutcome,
 };
 
 use super::send;
@@ -27,7 +27,7 @@ impl ToldState {
         Self {
             status: view.thread.status,
             sandbox: view.sandbox,
-            files: view.thread.settings.sandbox,
+            files: files(view),
         }
     }
 
@@ -92,9 +92,9 @@ impl ToldState {
     /// The settings changed, and with them perhaps what holds.
     pub fn fence(&mut self, out: &mut Vec<Action>, session_id: &str, view: &ThreadView) {
         let before = self.sandbox.mechanism;
-        let is_other = (self.sandbox, self.files) != (view.sandbox, view.thread.settings.sandbox);
+        let is_other = (self.sandbox, self.files) != (view.sandbox, files(view));
         self.sandbox = view.sandbox;
-        self.files = view.thread.settings.sandbox;
+        self.files = files(view);
         if !is_other || self.status == Status::Inactive {
             return;
         }
@@ -156,6 +156,15 @@ impl ToldState {
             send(out, &told);
         }
         send(out, &ServerEvent::SandboxReady { session_id });
+    }
+}
+
+/// What commands may write: nothing while the agent plans.
+fn files(view: &ThreadView) -> SandboxMode {
+    let settings = &view.thread.settings;
+    match settings.mode {
+        AgentMode::Plan => SandboxMode::ReadOnly,
+        AgentMode::Chat | AgentMode::Code => settings.sandbox,
     }
 }
 

@@ -288,6 +288,7 @@ fn payloads<'a>(
                 ToolFact::Reached
                 | ToolFact::Started
                 | ToolFact::Wrote { .. }
+                | ToolFact::Interacted { .. }
                 | ToolFact::Progressed { .. }
                 | ToolFact::Exited { .. } => return None,
             };

@@ -54,7 +54,7 @@ impl Teller<'_> {
     fn written(&self, turn: &TurnId, item: &ItemId, what: &ItemFact) -> Vec<Frame> {
         match what {
             ItemFact::Grew {
-                growth: Growth::Text,
+                growth: Growth::Text | Growth::Plan,
                 delta,
             } => {
                 let stream = ItemDeltaStream::AgentMessage;
@@ -62,7 +62,7 @@ impl Teller<'_> {
             }
             ItemFact::Started { opening } => {
                 let started = match opening {
-                    Opening::Text => items::agent_message(item, ""),
+                    Opening::Text | Opening::Plan => items::agent_message(item, ""),
                     Opening::Reasoning(kind) => items::reasoning(item, *kind, None),
                     Opening::ToolInput { .. } => return Vec::new(),
                 };
@@ -161,7 +161,10 @@ impl Teller<'_> {
                 let line = format!("{message}\n");
                 self.delta(TOOL_PROGRESS, turn, &call.item, &line, stream)
             }
-            ToolFact::Reached | ToolFact::Started | ToolFact::Exited { .. } => return Vec::new(),
+            ToolFact::Reached
+            | ToolFact::Started
+            | ToolFact::Interacted { .. }
+            | ToolFact::Exited { .. } => return Vec::new(),
         }]
     }
 

@@ -335,6 +335,7 @@ fn only(item: ItemId) -> Arc<ToolCall> {
         input: Default::default(),
         native: None,
         problem: None,
+        by_user: false,
         agent: None,
     })
 }

@@ -241,6 +241,7 @@ fn call(item: ItemId, call_id: &str, name: &str, input: &Value) -> ToolCall {
         effects: Default::default(),
         native: None,
         problem: None,
+        by_user: false,
         agent: None,
     }
 }

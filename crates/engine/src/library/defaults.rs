@@ -181,13 +181,15 @@ fn written(now: &ThreadSettings, settings: &[Changed]) -> Vec<(&'static str, Val
             Changed::AutoApprove
             | Changed::Approvals
             | Changed::Sandbox
+            | Changed::Network
             | Changed::Mode
             | Changed::Agent
             | Changed::MaxSteps
             | Changed::Verbosity
             | Changed::Summary
             | Changed::Budgets
-            | Changed::Assignment => {}
+            | Changed::Assignment
+            | Changed::Instructions => {}
         }
     }
     changes

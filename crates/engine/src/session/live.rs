@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use store::Draft;
 use tokio::time::Instant;
 use vocabulary::{
-    CallRef, Event, Fact, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, ReasoningKind, Seq,
-    StepFact, StopReason, StreamTag, ToolCall, ToolEvent, ToolFact, TurnId,
+    CallRef, Event, Fact, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, PlanMarks,
+    ReasoningKind, Seq, StepFact, StopReason, StreamTag, ToolCall, ToolEvent, ToolFact, TurnId,
 };
 
 use crate::limits::LIVE_OUTPUT_BYTES_MAX;
@@ -50,6 +50,8 @@ struct About {
     step: u32,
     content: u32,
     reasoning: Option<ReasoningKind>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    plan: bool,
 }
 
 impl Live {
@@ -92,6 +94,7 @@ impl Live {
                 ToolFact::Wrote { delta, .. } => self.write(tag, call, delta),
                 ToolFact::Reached
                 | ToolFact::Started
+                | ToolFact::Interacted { .. }
                 | ToolFact::Progressed { .. }
                 | ToolFact::Exited { .. } => {}
             },
@@ -153,8 +156,10 @@ impl Live {
             self.reasoning.retain(|(step, ..)| *step != broken);
         }
         match body {
-            Item::AgentMessage { text, .. } => self.texts.push((tag.step, text.clone())),
-            Item::File { .. } => {}
+            Item::AgentMessage { text, .. } | Item::Plan { text, .. } => {
+                self.texts.push((tag.step, text.clone()));
+            }
+            Item::File { .. } | Item::ReviewEntered { .. } | Item::ReviewExited { .. } => {}
             Item::Reasoning { text, .. } if text.is_empty() => {}
             Item::Reasoning { kind, text, .. } => {
                 self.reasoning.push((tag.step, *kind, text.clone()));
@@ -167,7 +172,9 @@ impl Live {
         let Some(growing) = known else { return };
         growing.part = tag.part;
         match &mut growing.item {
-            LiveItem::Text { text, .. } | LiveItem::Reasoning { text, .. } => text.push_str(delta),
+            LiveItem::Text { text, .. }
+            | LiveItem::Plan { text, .. }
+            | LiveItem::Reasoning { text, .. } => text.push_str(delta),
             LiveItem::ToolInput { json, .. } => json.push_str(delta),
             LiveItem::Output { text, .. } => push_bounded(text, delta),
         }
@@ -272,6 +279,7 @@ impl GrowingItem {
     fn id(&self) -> &ItemId {
         match &self.item {
             LiveItem::Text { item, .. }
+            | LiveItem::Plan { item, .. }
             | LiveItem::Reasoning { item, .. }
             | LiveItem::ToolInput { item, .. } => item,
             LiveItem::Output { call, .. } => &call.item,
@@ -280,7 +288,9 @@ impl GrowingItem {
 
     fn text(&self) -> Option<&str> {
         match &self.item {
-            LiveItem::Text { text, .. } | LiveItem::Reasoning { text, .. } => Some(text),
+            LiveItem::Text { text, .. }
+            | LiveItem::Plan { text, .. }
+            | LiveItem::Reasoning { text, .. } => Some(text),
             LiveItem::ToolInput { .. } | LiveItem::Output { .. } => None,
         }
     }
@@ -295,6 +305,7 @@ impl GrowingItem {
                     partial: true,
                 },
             ),
+            LiveItem::Plan { content, text, .. } => (*content, unfinished_plan(text.clone())),
             LiveItem::Reasoning {
                 content,
                 kind,
@@ -325,7 +336,7 @@ impl GrowingItem {
             return None;
         }
         let (content, reasoning) = match &self.item {
-            LiveItem::Text { content, .. } => (*content, None),
+            LiveItem::Text { content, .. } | LiveItem::Plan { content, .. } => (*content, None),
             LiveItem::Reasoning { content, kind, .. } => (*content, Some(*kind)),
             LiveItem::ToolInput { .. } | LiveItem::Output { .. } => return None,
         };
@@ -335,6 +346,7 @@ impl GrowingItem {
             step: self.tag.step,
             content,
             reasoning,
+            plan: matches!(self.item, LiveItem::Plan { .. }),
         };
         let draft = Draft {
             item: self.id().clone(),
@@ -361,6 +373,7 @@ pub fn from_draft(draft: &Draft) -> Option<Fact> {
         content: about.content,
         what: ItemFact::Finished {
             body: match about.reasoning {
+                None if about.plan => unfinished_plan(text),
                 None => Item::AgentMessage {
                     native: None,
                     text,
@@ -378,10 +391,25 @@ pub fn from_draft(draft: &Draft) -> Option<Fact> {
     })
 }
 
+/// A plan as far as it came. Its mark is the usual one, whatever stood there.
+fn unfinished_plan(text: String) -> Item {
+    Item::Plan {
+        text,
+        partial: true,
+        marks: PlanMarks::begun(),
+        native: None,
+    }
+}
+
 fn opened(item: &ItemId, content: u32, opening: &Opening) -> LiveItem {
     let (item, text) = (item.clone(), String::new());
     match opening {
         Opening::Text => LiveItem::Text {
+            item,
+            content,
+            text,
+        },
+        Opening::Plan => LiveItem::Plan {
             item,
             content,
             text,

@@ -281,6 +281,7 @@ fn call(turn: &Turn, parent: &ItemId, checker: &dyn Checker, files: &[PathBuf]) 
         effects: Effects::RUNS,
         native: None,
         problem: None,
+        by_user: false,
         agent: Some(Box::new(SubAgent {
             parent: parent.clone(),
             kind: name.to_owned(),

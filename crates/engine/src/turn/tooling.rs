@@ -1,13 +1,14 @@
 //! One tool call of a turn: reached, allowed or not, started on disk, run, finished.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
 use tools::{Failure, Host, Scope, SpawnRequest, Tool, ToolCx, normalize};
 use vocabulary::{
-    Answer, AskKind, Closing, Fact, OutputStream, PlanStep, Question, SandboxMode, StreamTag,
-    ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
+    Answer, AskKind, Closing, Fact, OutputStream, PlanStep, Question, StreamTag, ToolCall,
+    ToolFact, ToolOutcome, ToolOutput, TurnFact,
 };
 
 use super::{DueCall, FromTurn, SessionGone, Turn, checks, gate, offer, trusting, writes};
@@ -88,14 +89,21 @@ async fn allowed_run(
             why: CANCELLED.to_owned(),
         });
     }
-    let mut scope = scope(turn);
-    let trusted = trusting::trusted(turn, tag, call).await?;
-    scope.trusted = trusted.is_some();
-    scope.read_only |= call.agent.as_deref().is_some_and(offer::only_reads);
-    scope.outside.asked = tool.reads_outside(&scope, &call.input);
-    if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
-        return Ok(outcome);
-    }
+    let (scope, trusted) = loop {
+        let held = turn.held();
+        let mut scope = scope(turn);
+        let trusted = trusting::trusted(turn, tag, call).await?;
+        scope.trusted = trusted.is_some();
+        scope.read_only |= call.agent.as_deref().is_some_and(offer::only_reads);
+        scope.outside.asked = tool.reads_outside(&scope, &call.input);
+        if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
+            return Ok(outcome);
+        }
+        // A person may have been asked for long, and what the thread may do changed meanwhile.
+        if turn.held() == held {
+            break (scope, trusted);
+        }
+    };
     writes::before(turn, call).await?;
     if tool.effects().leave_traces() {
         turn.commit(Fact::tool(tag.clone(), Arc::clone(call), ToolFact::Started))
@@ -133,7 +141,7 @@ pub async fn context(turn: &Arc<Turn>, tag: &StreamTag, call: &Arc<ToolCall>) ->
         trusted: tools::Trusted::nothing("nothing else uses it"),
         cancel: turn.cancel.clone(),
         host: Arc::new(host),
-        sandbox: turn.shared.sandbox().await,
+        sandbox: turn.sandbox().await,
         seen: Arc::clone(&turn.seen),
         jobs: Arc::clone(&turn.jobs),
         web: Arc::clone(&turn.own().web),
@@ -143,12 +151,18 @@ pub async fn context(turn: &Arc<Turn>, tag: &StreamTag, call: &Arc<ToolCall>) ->
 /// Where the turn's tools may read and write.
 pub fn scope(turn: &Turn) -> Scope {
     let own = turn.own();
+    let everywhere = turn.has_full_access().then(|| PathBuf::from("/"));
     Scope {
         directory: turn.card.directory.clone(),
-        extra: turn.card.folders_outside(),
+        extra: turn
+            .card
+            .folders_outside()
+            .into_iter()
+            .chain(everywhere)
+            .collect(),
         skills: own.skills.clone(),
         trusted: false,
-        read_only: turn.permits.borrow().settings.sandbox == SandboxMode::ReadOnly,
+        read_only: turn.only_reads(),
         private: turn.shared.config.private.clone(),
         outside: own.outside(),
         spill: Some(
@@ -176,6 +190,17 @@ impl Host for CallHost {
         let what = ToolFact::Wrote { stream, delta };
         let fact = Fact::tool(self.tag.clone(), Arc::clone(&self.call), what);
         // A session that is gone ends the turn at its next step.
+        let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
+    }
+
+    fn call(&self) -> Option<Arc<ToolCall>> {
+        Some(Arc::clone(&self.call))
+    }
+
+    async fn interacted(&self, started_by: Arc<ToolCall>, process: u32, stdin: String) {
+        let what = ToolFact::Interacted { process, stdin };
+        let fact = Fact::tool(self.tag.clone(), started_by, what);
+        // As above.
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
     }
 
@@ -217,6 +242,10 @@ impl Host for CallHost {
 
     async fn may_go_on(&self, input: Value) -> Result<(), String> {
         gate::may_go_on(&self.turn, &self.call, input).await
+    }
+
+    async fn let_out(&self, command: String, why: String) -> bool {
+        gate::let_out(&self.turn, &self.tag, &self.call, command, why).await
     }
 
     async fn spawn(&self, request: SpawnRequest) -> Result<String, Failure> {

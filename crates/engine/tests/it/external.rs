@@ -75,6 +75,7 @@ fn words(ear: &Ear) -> Vec<String> {
             Item::AgentMessage { text, partial, .. } => format!("says {text:?} {partial}"),
             Item::Reasoning { text, .. } => format!("thinks {text:?}"),
             Item::File { .. } => "makes a file".to_owned(),
+            Item::ReviewEntered { .. } | Item::ReviewExited { .. } => "reviews".to_owned(),
         }),
         Fact::Tool(tool) => match &tool.what {
             ToolFact::Planned { .. } => Some(format!("plans {}", tool.call.name)),
@@ -87,7 +88,10 @@ fn words(ear: &Ear) -> Vec<String> {
                 ToolOutcome::Interrupted(_) => "interrupted".to_owned(),
                 ToolOutcome::NotRun { .. } => "not run".to_owned(),
             }),
-            ToolFact::Reached | ToolFact::Progressed { .. } | ToolFact::Exited { .. } => None,
+            ToolFact::Reached
+            | ToolFact::Interacted { .. }
+            | ToolFact::Progressed { .. }
+            | ToolFact::Exited { .. } => None,
         },
         Fact::Ask {
             what: vocabulary::AskFact::Opened { .. },

@@ -6,9 +6,10 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, FileCall, FileUpload, GrantScope, Idempotency, LibraryCall, LibraryReply,
-    McpCall, NewThread, Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId,
-    ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
+    DEFAULT_WORKSPACE, FileCall, FileUpload, ForkPlace, ForkThread, GrantScope, Idempotency,
+    LibraryCall, LibraryReply, McpCall, NewThread, Reply, RevertThread, RevertTo, RunCommand, Seq,
+    SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceDirectory,
+    WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -31,7 +32,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 46;
+const CALLS: usize = 53;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -66,6 +67,13 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::KeepDefaults { .. } => (43, Shows::NoThread),
         Call::Members(_) => (44, Shows::Own),
         Call::Files { .. } => (45, Shows::NoThread),
+        Call::ForkThread(_) => (46, Shows::NoThread),
+        Call::RevertThread(_) => (47, Shows::NoThread),
+        Call::CompactThread { .. } => (48, Shows::NoThread),
+        Call::StartReview(_) => (49, Shows::NoThread),
+        Call::RunShell(_) => (50, Shows::NoThread),
+        Call::Terminals { .. } => (51, Shows::NoThread),
+        Call::Exec(_) => (52, Shows::Own),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -139,6 +147,20 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
         },
         Call::StartTurn(said(thread, "mine now")),
         Call::SteerTurn(steered(thread, "mine now")),
+        Call::CompactThread { thread },
+        Call::StartReview(vocabulary::StartReview {
+            thread,
+            target: vocabulary::ReviewTarget::Uncommitted,
+        }),
+        Call::RunShell(vocabulary::RunShell {
+            thread,
+            command: "touch mine-now".to_owned(),
+            timeout_ms: None,
+        }),
+        Call::Terminals {
+            thread,
+            call: vocabulary::TerminalCall::End { process: None },
+        },
         Call::CancelTurn { thread, turn: None },
         Call::AnswerAsk {
             thread,
@@ -146,6 +168,19 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             answer: Answer::Dismissed,
         },
         Call::ResetThread { thread },
+        Call::ForkThread(Box::new(ForkThread {
+            thread,
+            upto: ForkPlace::Rest,
+            directory: None,
+            changes: Changes::default(),
+            instructions: None,
+            ephemeral: false,
+        })),
+        Call::RevertThread(RevertThread {
+            thread,
+            to: RevertTo::Newest(1),
+            files: false,
+        }),
         Call::ListGrants { thread },
         Call::RevokeGrant {
             thread,
@@ -216,6 +251,14 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
 fn calls_of_server() -> Vec<Call> {
     vec![
         Call::ListThreads(ThreadQuery::default()),
+        Call::Exec(Box::new(vocabulary::ExecCommand {
+            words: vec!["true".to_owned()],
+            directory: None,
+            sandbox: None,
+            environment: Vec::new(),
+            timeout_ms: None,
+            output_bytes_max: None,
+        })),
         Call::GetCatalog,
         Call::GetProviderStatus { verify: false },
         Call::SignIn(SignInCall::SignOut {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use super::{Deed, Signal, Tongue};
+use super::{Deed, OrderDeed, PastDeed, Signal, Tongue};
 
 /// Whom it speaks to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,8 @@ enum Expects {
     Result,
     /// Something that notifications tell.
     Told,
+    /// A thread to go on in.
+    Fork,
 }
 
 impl Codex {
@@ -106,6 +108,32 @@ impl Codex {
         self.respond(&json!({ "answers": { question: { "answers": answers } } }))
     }
 
+    fn order(&mut self, thread: &Value, order: &OrderDeed) -> String {
+        let only = json!({ "threadId": thread });
+        match order {
+            OrderDeed::Compact => self.request(Expects::Told, "thread/compact/start", &only),
+            OrderDeed::Review => {
+                let target = json!({ "type": "uncommittedChanges" });
+                let params = json!({ "threadId": thread, "target": target, "delivery": "inline" });
+                self.request(Expects::Turn, "review/start", &params)
+            }
+            OrderDeed::Shell(line) => {
+                let params = json!({ "threadId": thread, "command": line, "timeoutMs": null });
+                self.request(Expects::Told, "thread/shellCommand", &params)
+            }
+            OrderDeed::Terminals => {
+                self.request(Expects::Result, "thread/backgroundTerminals/list", &only)
+            }
+            OrderDeed::Clean => {
+                self.request(Expects::Result, "thread/backgroundTerminals/clean", &only)
+            }
+            OrderDeed::Type(text) => {
+                let params = json!({ "threadId": thread, "processId": "1", "text": text });
+                self.request(Expects::Result, "dragoman/terminals/write", &params)
+            }
+        }
+    }
+
     /// A control frame of Zane's.
     fn control(&mut self, frame: &Value) -> Vec<Signal> {
         match (frame["type"].as_str(), self.resumes.clone()) {
@@ -134,6 +162,11 @@ impl Codex {
                 self.turn = Some(turn.to_owned());
             }
             Expects::Result => return Ok(vec![Signal::Done]),
+            Expects::Fork => {
+                let id = result["thread"]["id"].as_str();
+                self.thread = Some(id.context("a thread's id")?.to_owned());
+                return Ok(vec![Signal::Done]);
+            }
             Expects::Told => {}
         }
         Ok(Vec::new())
@@ -269,6 +302,16 @@ impl Tongue for Codex {
             Deed::Unarchive => {
                 let params = json!({ "threadId": thread });
                 self.request(Expects::Told, "thread/unarchive", &params)
+            }
+            Deed::Order(order) => self.order(&thread, order),
+            Deed::Past(PastDeed::Fork) => self.request(Expects::Fork, "thread/fork", &only),
+            Deed::Past(PastDeed::Rollback(turns)) => {
+                let params = json!({ "threadId": thread, "numTurns": turns });
+                self.request(Expects::Result, "thread/rollback", &params)
+            }
+            Deed::Past(PastDeed::Aside) => {
+                let params = json!({ "ephemeral": true });
+                self.request(Expects::Result, "thread/start", &params)
             }
             Deed::Reset
             | Deed::Close

@@ -28,29 +28,34 @@ pub(super) enum Stopped {
 impl Stopped {
     /// For the model, behind what the command said.
     pub fn note(&self) -> String {
-        let named = |name: &Option<String>| {
-            let name = name.as_ref().map(|name| format!(" ({name})"));
-            name.unwrap_or_default()
-        };
-        let (wanted, escalate) = match self {
-            Stopped::Writing(path) => (
-                format!("it wanted to write{} where it may not", named(path)),
-                "outside",
-            ),
-            Stopped::WritingInside => (
-                "it wanted to write in the workspace, which this thread may only read".to_owned(),
-                "write",
-            ),
-            Stopped::Network(host) => (format!("it wanted the network{}", named(host)), "network"),
-            Stopped::Reaching(path) => (
-                format!("it wanted something{} that is closed to it", named(path)),
-                "outside",
-            ),
+        let wanted = self.wanted();
+        let escalate = match self {
+            Stopped::WritingInside => "write",
+            Stopped::Network(_) => "network",
+            Stopped::Writing(_) | Stopped::Reaching(_) => "outside",
         };
         format!(
             "[the sandbox stopped this: {wanted}. If the task needs it, call again with \
              \"escalate\": \"{escalate}\" and a \"reason\"; the user is asked then.]"
         )
+    }
+
+    /// As in "the sandbox stopped this: …".
+    pub fn wanted(&self) -> String {
+        let named = |name: &Option<String>| {
+            let name = name.as_ref().map(|name| format!(" ({name})"));
+            name.unwrap_or_default()
+        };
+        match self {
+            Stopped::Writing(path) => format!("it wanted to write{} where it may not", named(path)),
+            Stopped::WritingInside => {
+                "it wanted to write in the workspace, which this thread may only read".to_owned()
+            }
+            Stopped::Network(host) => format!("it wanted the network{}", named(host)),
+            Stopped::Reaching(path) => {
+                format!("it wanted something{} that is closed to it", named(path))
+            }
+        }
     }
 }
 

@@ -71,6 +71,7 @@ fn call() -> Arc<ToolCall> {
         effects: Default::default(),
         native: None,
         problem: None,
+        by_user: false,
         agent: None,
     })
 }

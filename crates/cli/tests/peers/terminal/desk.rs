@@ -170,6 +170,22 @@ impl TerminalUser {
         self.terminal.until(what, met).await
     }
 
+    pub async fn misses(&mut self, words: &str) -> anyhow::Result<()> {
+        self.terminal.misses(words).await
+    }
+
+    pub fn screen(&self) -> String {
+        self.terminal.screen()
+    }
+
+    /// Several lines; the last of them is waited for.
+    pub async fn paste_and_send(&mut self, text: &str) -> anyhow::Result<()> {
+        self.terminal.paste(text)?;
+        let last = text.lines().last().unwrap_or_default();
+        self.terminal.sees(last).await?;
+        self.terminal.press(key::ENTER)
+    }
+
     /// Writes it, sends it, and sees what comes of it.
     pub async fn say(&mut self, text: &str, seen: &str) -> anyhow::Result<()> {
         self.terminal.paste(text)?;

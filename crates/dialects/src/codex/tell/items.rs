@@ -72,7 +72,10 @@ pub fn written<'a>(item: &'a ItemId, body: &'a Item) -> Option<ThreadItem<'a>> {
     let id = item.as_str();
     match body {
         Item::AgentMessage { text, .. } => Some(ThreadItem::AgentMessage { id, text }),
+        Item::Plan { text, .. } => Some(ThreadItem::Plan { id, text }),
         Item::Reasoning { kind, text, .. } => Some(reasoning(id, *kind, text)),
+        Item::ReviewEntered { review } => Some(ThreadItem::EnteredReviewMode { id, review }),
+        Item::ReviewExited { review } => Some(ThreadItem::ExitedReviewMode { id, review }),
         Item::File { .. } => None,
     }
 }
@@ -115,6 +118,8 @@ pub fn called<'a>(
     shown: CallProgress<'a>,
 ) -> Option<ThreadItem<'a>> {
     match &call.subject {
+        // A review is told by its two ends, and what is done for it.
+        Subject::Other if call.by_user => None,
         Subject::Command { line, directory } => {
             let place = match directory {
                 Some(directory) => {
@@ -186,7 +191,10 @@ fn command<'a>(
         id: call.item.as_str(),
         command: command_line(endpoint, command),
         cwd,
-        source: "agent",
+        source: match call.by_user {
+            true => "userShell",
+            false => "agent",
+        },
         status: status(shown),
         command_actions: vec![CommandAction::Unknown { command }],
         aggregated_output: words(shown),

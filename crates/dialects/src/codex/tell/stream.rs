@@ -2,7 +2,7 @@
 
 use vocabulary::{Growth, Item, ItemId, Opening, ReasoningKind, StreamTag, ToolCall};
 
-use super::{EventForClient, items, notify};
+use super::{EventForClient, items, notify, turn};
 use crate::Frame;
 use crate::codex::Endpoint;
 use crate::codex::wire::item::ThreadItem;
@@ -18,6 +18,10 @@ pub fn started(
     match opening {
         Opening::Text => {
             let item = ThreadItem::AgentMessage { id, text: "" };
+            vec![items::started(told, &tag.turn, item)]
+        }
+        Opening::Plan => {
+            let item = ThreadItem::Plan { id, text: "" };
             vec![items::started(told, &tag.turn, item)]
         }
         Opening::Reasoning(kind) => {
@@ -50,6 +54,12 @@ pub fn finished(
         Endpoint::Zane if items::is_silent(body) => Vec::new(),
         Endpoint::Zane | Endpoint::Codex => {
             let written = items::written(item, body);
+            // It grew by nothing, so nothing has told that it began.
+            if let (Item::ReviewEntered { .. } | Item::ReviewExited { .. }, Some(item)) =
+                (body, &written)
+            {
+                return turn::whole(told, &tag.turn, item.clone());
+            }
             let frame = written.map(|item| items::completed(told, &tag.turn, item));
             frame.into_iter().collect()
         }
@@ -65,6 +75,7 @@ pub fn grew(
 ) -> Vec<Frame> {
     let (method, index) = match growth {
         Growth::Text => ("item/agentMessage/delta", Index::None),
+        Growth::Plan => ("item/plan/delta", Index::None),
         Growth::Reasoning(ReasoningKind::Reasoning) => ("item/reasoning/textDelta", Index::Content),
         Growth::Reasoning(ReasoningKind::Summary) => {
             ("item/reasoning/summaryTextDelta", Index::Summary)

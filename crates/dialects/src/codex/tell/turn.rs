@@ -30,6 +30,12 @@ pub fn named(told: EventForClient<'_>, title: &Title) -> Frame {
     notify("thread/name/updated", &params)
 }
 
+/// The turns that are left are read again by who shows them.
+pub fn reverted(told: EventForClient<'_>) -> Frame {
+    let thread_id = told.thread;
+    notify("thread/reverted", &ThreadNamed { thread_id })
+}
+
 pub fn archived(told: EventForClient<'_>, archived: bool) -> Frame {
     let method = match archived {
         true => "thread/archived",
@@ -39,7 +45,8 @@ pub fn archived(told: EventForClient<'_>, archived: bool) -> Frame {
     notify(method, &ThreadNamed { thread_id })
 }
 
-pub fn started(told: EventForClient<'_>, turn: &TurnId, input: &UserInput) -> Vec<Frame> {
+/// A turn that was ordered has no input: nothing was said.
+pub fn started(told: EventForClient<'_>, turn: &TurnId, input: Option<&UserInput>) -> Vec<Frame> {
     let started = TurnChanged {
         thread_id: told.thread,
         turn: Turn {
@@ -49,7 +56,7 @@ pub fn started(told: EventForClient<'_>, turn: &TurnId, input: &UserInput) -> Ve
     };
     let running = status(told, show::running_status(told.endpoint));
     let mut frames = vec![running, notify("turn/started", &started)];
-    frames.extend(said(told, turn, input));
+    frames.extend(input.into_iter().flat_map(|input| said(told, turn, input)));
     frames
 }
 
@@ -63,7 +70,7 @@ pub fn compacted(told: EventForClient<'_>, tag: &StreamTag, item: &ItemId) -> Ve
 }
 
 /// An item that is told as a whole.
-fn whole(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Vec<Frame> {
+pub fn whole(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Vec<Frame> {
     vec![
         items::started(told, turn, item.clone()),
         items::completed(told, turn, item),

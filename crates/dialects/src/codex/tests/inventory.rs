@@ -21,8 +21,10 @@ fn skill(name: &str) -> Skill {
 }
 
 fn page(threads: Vec<vocabulary::Thread>) -> Reply {
-    let next = None;
-    Reply::Threads(ThreadPage { threads, next })
+    Reply::Threads(ThreadPage {
+        threads,
+        ..ThreadPage::default()
+    })
 }
 
 #[test]

@@ -43,6 +43,7 @@ fn catalog() -> Catalog {
             provider: "openai".to_owned(),
             model: "gpt".to_owned(),
         },
+        permissions: vocabulary::PermissionOffer::default(),
     }
 }
 

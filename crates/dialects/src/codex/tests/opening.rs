@@ -136,6 +136,7 @@ fn a_list_is_paged() {
     stub.reply(Ok(Reply::Threads(ThreadPage {
         threads: vec![thread()],
         next: Some("c".to_owned()),
+        back: None,
     })));
     let result = stub.take()[0]["result"].clone();
     assert_eq!(result["nextCursor"], "c");

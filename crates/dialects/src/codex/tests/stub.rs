@@ -171,6 +171,8 @@ pub fn card() -> ThreadCard {
         client_id: None,
         created_at: NOW,
         folders: None,
+        forked_from: None,
+        ephemeral: false,
     }
 }
 
@@ -196,6 +198,7 @@ pub fn thread() -> Thread {
             auto_approve: false,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+            network: false,
             mode: AgentMode::Code,
             agent: None,
             max_steps: 100,
@@ -248,6 +251,7 @@ pub fn bash() -> ToolCall {
         agent: None,
         native: None,
         problem: None,
+        by_user: false,
         item: ItemId::new("i1"),
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),

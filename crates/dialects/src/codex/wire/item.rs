@@ -24,6 +24,11 @@ pub enum ThreadItem<'a> {
         id: &'a str,
         text: &'a str,
     },
+    /// What the agent proposes in plan mode, for a person to approve.
+    Plan {
+        id: &'a str,
+        text: &'a str,
+    },
     Reasoning {
         id: &'a str,
         summary: Vec<&'a str>,
@@ -69,6 +74,16 @@ pub enum ThreadItem<'a> {
     },
     ContextCompaction {
         id: &'a str,
+    },
+    /// A review begins: what is reviewed.
+    EnteredReviewMode {
+        id: &'a str,
+        review: &'a str,
+    },
+    /// It is over: what was found.
+    ExitedReviewMode {
+        id: &'a str,
+        review: &'a str,
     },
 }
 

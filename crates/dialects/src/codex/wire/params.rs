@@ -36,11 +36,17 @@ pub struct ThreadStartParams {
     /// A word.
     #[serde(default)]
     pub sandbox: Option<Value>,
+    /// The id of a profile, in place of a sandbox.
+    #[serde(default)]
+    pub permissions: Option<String>,
     #[serde(default)]
     pub config: Option<ThreadConfig>,
     /// How the client wants work done in the thread.
     #[serde(default)]
     pub developer_instructions: Option<String>,
+    /// In no list, and gone with its last listener.
+    #[serde(default)]
+    pub ephemeral: Option<bool>,
 }
 
 /// Of the configuration a thread may start with, what has a meaning here.
@@ -69,22 +75,6 @@ pub enum GrantScope {
     Turn,
     Session,
     Workspace,
-}
-
-/// thread/list
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ThreadListParams {
-    #[serde(default)]
-    pub cursor: Option<String>,
-    #[serde(default)]
-    pub limit: Option<u32>,
-    #[serde(default)]
-    pub archived: Option<bool>,
-    #[serde(default)]
-    pub cwd: Option<OneOrMany>,
-    #[serde(default)]
-    pub search_term: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -169,6 +159,9 @@ pub struct TurnStartParams {
     /// An object, by its `type`.
     #[serde(default)]
     pub sandbox_policy: Option<Value>,
+    /// The id of a profile, in place of a sandbox.
+    #[serde(default)]
+    pub permissions: Option<String>,
     #[serde(default)]
     pub collaboration_mode: Option<CollaborationMode>,
 }
@@ -188,6 +181,9 @@ pub struct CollaborationSettings {
     pub model: Option<String>,
     #[serde(default)]
     pub reasoning_effort: Option<String>,
+    /// How the client wants work done; kept for the thread.
+    #[serde(default)]
+    pub developer_instructions: Option<String>,
 }
 
 impl TurnStartParams {

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::params::GrantScope;
+use super::settings::ActivePermissionProfile;
 use super::thread::{Thread, Turn};
 
 /// `{}`
@@ -105,6 +106,7 @@ pub struct ThreadOpened<'a> {
     pub approval_policy: &'static str,
     pub approvals_reviewer: &'static str,
     pub sandbox: SandboxPolicy,
+    pub active_permission_profile: Option<ActivePermissionProfile>,
     pub reasoning_effort: Option<&'a str>,
 }
 

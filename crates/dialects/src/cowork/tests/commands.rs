@@ -173,6 +173,7 @@ fn each_question_is_asked_and_answered() {
     let listed = Reply::Threads(ThreadPage {
         threads: Vec::new(),
         next: None,
+        back: None,
     });
     for (message, call, reply, event) in [
         (
@@ -256,6 +257,7 @@ fn sessions_are_listed_as_the_engine_sorts_them() {
     stub.reply(Ok(Reply::Threads(ThreadPage {
         threads: vec![named, thread()],
         next: None,
+        back: None,
     })));
     let summary = |id: &str, title: &str, count: u64| {
         json!({

@@ -47,6 +47,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             vec![event.frame()]
         }
         Fact::Thread(ThreadFact::Reset) => thread::reset(session),
+        Fact::Thread(ThreadFact::Reverted { point }) => thread::reverted(session, point),
         Fact::Files(FilesFact::CheckpointsChanged { news, now }) => {
             let compared = ComparedWith::Original;
             vec![backup::changed(session, card, (*news, now), compared)]
@@ -68,6 +69,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             ToolFact::Planned { .. }
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => Vec::new(),
         },

@@ -20,6 +20,7 @@ impl<'a> At<'a> {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. } => None,
         }
     }

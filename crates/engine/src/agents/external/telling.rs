@@ -111,7 +111,7 @@ impl AgentTeller {
         self.enter_step().await?;
         let opening = match &growth {
             Growth::Reasoning(kind) => Opening::Reasoning(*kind),
-            Growth::Text | Growth::ToolInput { .. } => Opening::Text,
+            Growth::Text | Growth::Plan | Growth::ToolInput { .. } => Opening::Text,
         };
         let (item, content) = (self.turn.new_item(), self.next_content());
         self.open = Some(OpenText {
@@ -138,7 +138,7 @@ impl AgentTeller {
                 partial,
                 native: None,
             },
-            Growth::Text | Growth::ToolInput { .. } => Item::AgentMessage {
+            Growth::Text | Growth::Plan | Growth::ToolInput { .. } => Item::AgentMessage {
                 text,
                 partial,
                 native,

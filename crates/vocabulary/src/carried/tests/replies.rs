@@ -7,12 +7,12 @@ use crate::{
     Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, FileListing, FileReply,
     Folder, Grant, GrantScope, Growing, IndexedTurn, ItemId, LibraryReply, ListedFile, ListedKind,
     LiveItem, McpFile, McpLayer, McpReply, McpSnapshot, Member, MemberReply, MessagePage, OpenAsk,
-    Placement, PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply, RestoreAction,
-    RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill, SkillLook,
-    SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail,
-    TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title,
-    Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity,
-    WorkspaceId,
+    PermissionOffer, Placement, PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply,
+    RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill,
+    SkillLook, SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn,
+    SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp,
+    Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput,
+    Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -24,6 +24,7 @@ pub fn thread() -> Thread {
             auto_approve: false,
             approvals: Approvals::Auto,
             sandbox: SandboxMode::ReadOnly,
+            network: true,
             mode: Default::default(),
             agent: Some("a".to_owned()),
             max_steps: 3,
@@ -241,6 +242,12 @@ fn of_server() -> Vec<Reply> {
                 connected: true,
             }],
             default: model(),
+            permissions: PermissionOffer {
+                read_only: true,
+                workspace_write: true,
+                full_access: false,
+                network: true,
+            },
         })),
         Reply::ProviderStatus(vec![ProviderStatus {
             provider: "p".to_owned(),

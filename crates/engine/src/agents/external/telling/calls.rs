@@ -108,6 +108,7 @@ impl AgentTeller {
             effects: tool_calls::effects(heard),
             native: None,
             problem: None,
+            by_user: false,
             agent: None,
         });
         told.call = Some(Arc::clone(&call));
