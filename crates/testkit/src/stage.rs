@@ -389,7 +389,9 @@ fn told_to_all(act: Act, wanted: &Wanted) -> bool {
 
 /// The type that a frame begins with.
 fn kind(frame: &str) -> Option<String> {
-    let rest = frame.strip_prefix(r#"{"type":""#)?;
+    let rest = frame
+        .strip_prefix(r#"{"type":""#)
+        .or_else(|| frame.strip_prefix(r#"{"method":""#))?;
     rest.split('"').next().map(str::to_owned)
 }
 

@@ -336,10 +336,12 @@ impl Tongue for Codex {
             (None, id) => {
                 let id = id.and_then(Value::as_u64);
                 let at = self.waiting.iter().position(|(each, _)| Some(*each) == id);
-                let (_, expects) = self.waiting.remove(at.context("an answer to nothing")?);
-                match frame.get("error") {
-                    Some(_) => Ok(vec![Signal::Refused]),
-                    None => self.result(expects, &frame["result"]),
+                let expects = at.map(|at| self.waiting.remove(at).1);
+                match (frame.get("error"), expects) {
+                    (Some(_), _) => Ok(vec![Signal::Refused]),
+                    (None, Some(expects)) => self.result(expects, &frame["result"]),
+                    // To a frame that the story sent as it is.
+                    (None, None) => Ok(vec![Signal::Done]),
                 }
             }
         }

@@ -20,7 +20,7 @@ pub enum PlanPiece {
 /// beginning of a line, and ends with the other wherever that stands.
 #[derive(Debug)]
 pub struct PlanSplitter {
-    place: Place,
+    place: PlanPlace,
     /// How much of the next mark has come.
     matched: usize,
     /// Whether nothing but space stands before this on its line.
@@ -31,7 +31,7 @@ pub struct PlanSplitter {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum PlanPlace {
     /// Before the first text, or behind a plan: space here is not worth a text of its own.
     Between,
     Text,
@@ -45,7 +45,7 @@ enum Place {
 impl Default for PlanSplitter {
     fn default() -> Self {
         Self {
-            place: Place::Between,
+            place: PlanPlace::Between,
             matched: 0,
             begins_line: true,
             kept: String::new(),
@@ -66,20 +66,20 @@ impl PlanSplitter {
     pub fn finish(&mut self) -> Vec<PlanPiece> {
         let mut pieces = Vec::new();
         match self.place {
-            Place::Between | Place::Text => {
+            PlanPlace::Between | PlanPlace::Text => {
                 let kept = std::mem::take(&mut self.kept);
                 add_text(&mut pieces, &kept);
                 add_text(&mut pieces, &BEGINS[..self.matched]);
             }
-            Place::Begun => {
+            PlanPlace::Begun => {
                 pieces.push(PlanPiece::Begin(std::mem::take(&mut self.kept)));
                 pieces.push(PlanPiece::End(String::new()));
             }
-            Place::Plan => {
+            PlanPlace::Plan => {
                 add_plan(&mut pieces, &ENDS[..self.matched]);
                 pieces.push(PlanPiece::End(String::new()));
             }
-            Place::Ended => pieces.push(PlanPiece::End(std::mem::take(&mut self.kept))),
+            PlanPlace::Ended => pieces.push(PlanPiece::End(std::mem::take(&mut self.kept))),
         }
         *self = Self::default();
         pieces
@@ -87,24 +87,24 @@ impl PlanSplitter {
 
     fn take(&mut self, letter: char, pieces: &mut Vec<PlanPiece>) {
         match self.place {
-            Place::Between | Place::Text => self.take_text(letter, pieces),
-            Place::Begun if matches!(letter, '\r' | '\n') => {
+            PlanPlace::Between | PlanPlace::Text => self.take_text(letter, pieces),
+            PlanPlace::Begun if matches!(letter, '\r' | '\n') => {
                 self.kept.push(letter);
                 if letter == '\n' {
                     self.begin(pieces);
                 }
             }
-            Place::Begun => {
+            PlanPlace::Begun => {
                 self.begin(pieces);
                 self.take_plan(letter, pieces);
             }
-            Place::Plan => self.take_plan(letter, pieces),
-            Place::Ended if letter.is_whitespace() => self.kept.push(letter),
-            Place::Ended => {
+            PlanPlace::Plan => self.take_plan(letter, pieces),
+            PlanPlace::Ended if letter.is_whitespace() => self.kept.push(letter),
+            PlanPlace::Ended => {
                 let marks = std::mem::take(&mut self.kept);
                 self.begins_line = marks.contains('\n');
                 pieces.push(PlanPiece::End(marks));
-                self.place = Place::Between;
+                self.place = PlanPlace::Between;
                 self.take_text(letter, pieces);
             }
         }
@@ -112,7 +112,7 @@ impl PlanSplitter {
 
     fn begin(&mut self, pieces: &mut Vec<PlanPiece>) {
         pieces.push(PlanPiece::Begin(std::mem::take(&mut self.kept)));
-        self.place = Place::Plan;
+        self.place = PlanPlace::Plan;
     }
 
     fn take_text(&mut self, letter: char, pieces: &mut Vec<PlanPiece>) {
@@ -122,19 +122,19 @@ impl PlanSplitter {
             if self.matched == BEGINS.len() {
                 self.matched = 0;
                 self.kept.push_str(BEGINS);
-                self.place = Place::Begun;
+                self.place = PlanPlace::Begun;
             }
             return;
         }
         let matched = std::mem::take(&mut self.matched);
-        if matched == 0 && self.place == Place::Between && letter.is_whitespace() {
+        if matched == 0 && self.place == PlanPlace::Between && letter.is_whitespace() {
             self.begins_line |= letter == '\n';
             return self.kept.push(letter);
         }
         add_text(pieces, &std::mem::take(&mut self.kept));
         add_text(pieces, &BEGINS[..matched]);
         add_text(pieces, letter.encode_utf8(&mut [0; 4]));
-        self.place = Place::Text;
+        self.place = PlanPlace::Text;
         self.begins_line =
             letter == '\n' || (self.begins_line && matched == 0 && letter.is_whitespace());
     }
@@ -151,7 +151,7 @@ impl PlanSplitter {
         if self.matched == ENDS.len() {
             self.matched = 0;
             self.kept.push_str(ENDS);
-            self.place = Place::Ended;
+            self.place = PlanPlace::Ended;
         }
     }
 }

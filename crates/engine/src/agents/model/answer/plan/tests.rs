@@ -1,3 +1,5 @@
+//! Plans among words, wherever the text is cut.
+
 use proptest::prelude::*;
 
 use super::*;
