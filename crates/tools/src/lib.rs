@@ -16,8 +16,10 @@ mod bash;
 mod change;
 pub mod checks;
 pub mod commands;
+pub mod directories;
 mod edit;
 mod faces;
+pub mod find_files;
 pub mod folders;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -13,8 +13,10 @@ mod caller;
 mod carried;
 mod catalog;
 mod checkpoint;
+mod directories;
 mod event;
 mod facts;
+mod find_files;
 mod ids;
 mod item;
 mod library;
@@ -25,6 +27,7 @@ mod nearest;
 mod notice;
 mod observability;
 mod permissions;
+mod push;
 mod refusal;
 mod reply;
 mod role;
@@ -56,11 +59,16 @@ pub use checkpoint::{
     Checkpoint, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints,
     FileIteration, FileVersion, NoCheckpointId, RestoreAction, Standing, Touched, Trigger,
 };
+pub use directories::{
+    CreatedWorktree, DirectoryCall, DirectoryList, DirectoryReply, InspectedRepository,
+    NewWorktree, Worktree, WorktreeList,
+};
 pub use event::{Event, Fact, StreamTag, ToolEvent};
 pub use facts::{
     AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, StepFact,
     ThreadFact, ToolFact, TurnFact,
 };
+pub use find_files::{FindFiles, FoundFile, FoundFiles};
 pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
 pub use item::{Item, Native, PlanStep, PlanStepStatus, ReasoningKind};
 pub use library::{
@@ -77,6 +85,7 @@ pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
 pub use observability::{LangfuseTarget, TracingHealth, TracingState};
 pub use permissions::{Approvals, SandboxInForce, SandboxMechanism, SandboxMode};
+pub use push::{PushCall, PushMatter, PushNews, PushSubscription};
 pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
