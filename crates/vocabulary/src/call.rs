@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    FileCall, FileUpload, GrantScope, Image, LibraryCall, McpCall, MemberCall, ModelRef,
-    NamedModel, RunCommand, SandboxMode, Seq, SignInCall, SkillCall, SummaryDetail, Thread,
-    ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
+    DirectoryCall, FileCall, FileUpload, FindFiles, GrantScope, Image, LibraryCall, McpCall,
+    MemberCall, ModelRef, NamedModel, PushCall, RunCommand, SandboxMode, Seq, SignInCall,
+    SkillCall, SummaryDetail, Thread, ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -149,6 +149,10 @@ pub enum Call {
         thread: ThreadId,
         call: FileCall,
     },
+    /// Directories of the server's machine, as far as the caller may see them.
+    Directories(DirectoryCall),
+    FindFiles(FindFiles),
+    Push(PushCall),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -333,6 +337,8 @@ impl Call {
             Call::Mcp { call, .. } => !call.only_reads(),
             // The first snapshot of a large workspace takes its time.
             Call::Checkpoints { call, .. } => *call == CheckpointCall::Get,
+            // A large tree is walked, a worktree written.
+            Call::Directories(_) | Call::FindFiles(_) => true,
             // tidy: wildcard, because only what is named here waits.
             _ => false,
         }
@@ -392,7 +398,10 @@ impl Call {
             | Call::Members(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
-            | Call::SignIn(_) => None,
+            | Call::SignIn(_)
+            | Call::Directories(_)
+            | Call::FindFiles(_)
+            | Call::Push(_) => None,
         }
     }
 }

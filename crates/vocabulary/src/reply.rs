@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Catalog, Challenge, CheckpointReply, Event, FileReply, Grant, IndexedTurn, ItemId,
-    LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal, SignedIn, Skill, SkillText,
-    SlashCommand, Thread, ThreadCard, ThreadView, TurnId, UploadedFile, Why,
+    Catalog, Challenge, CheckpointReply, DirectoryReply, Event, FileReply, FoundFiles, Grant,
+    IndexedTurn, ItemId, LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal, SignedIn,
+    Skill, SkillText, SlashCommand, Thread, ThreadCard, ThreadView, TurnId, UploadedFile, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -39,6 +39,8 @@ pub enum Reply {
     Files(FileReply),
     Library(Box<LibraryReply>),
     Members(Box<MemberReply>),
+    Directories(Box<DirectoryReply>),
+    Found(FoundFiles),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -143,6 +145,8 @@ kinds! {
     files: Files, FileReply;
     library: Library, Box<LibraryReply>;
     members: Members, Box<MemberReply>;
+    directories: Directories, Box<DirectoryReply>;
+    found: Found, FoundFiles;
 }
 
 impl Reply {

@@ -1,9 +1,10 @@
 //! Every call and every role.
 
 use vocabulary::{
-    Answer, AskId, Audience, Cause, CheckpointId, FileUpload, GrantScope, Idempotency, McpScope,
-    McpServer, McpTransport, Role, RunCommand, Secret, Seq, SignInCall, StartTurn, SteerTurn,
-    TenantId, ThreadId, ThreadQuery, TurnSelection, WorkspaceDirectory, WorkspaceId,
+    Answer, AskId, Audience, Cause, CheckpointId, FileUpload, FindFiles, GrantScope, Idempotency,
+    McpScope, McpServer, McpTransport, PushCall, Role, RunCommand, Secret, Seq, SignInCall,
+    StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, TurnSelection, WorkspaceDirectory,
+    WorkspaceId,
 };
 
 use super::*;
@@ -73,9 +74,12 @@ fn kind(call: &Call) -> usize {
         Call::Checkpoints { .. } => 30,
         Call::Members(_) => 31,
         Call::Files { .. } => 32,
+        Call::Directories(_) => 33,
+        Call::FindFiles(_) => 34,
+        Call::Push(_) => 35,
     }
 }
-const KINDS: usize = 33;
+const KINDS: usize = 36;
 
 fn reads() -> Vec<Call> {
     let thread = thread();
@@ -119,6 +123,7 @@ fn reads() -> Vec<Call> {
         Call::GetProviderStatus { verify: true },
         Call::ListTools { thread },
         Call::ListCommands { thread },
+        Call::Push(PushCall::Test),
     ]
 }
 
@@ -126,6 +131,11 @@ fn writes() -> Vec<Call> {
     let thread = thread();
     let changed = |changes| Call::ChangeThread { thread, changes };
     vec![
+        Call::Directories(DirectoryCall::List { path: None }),
+        Call::Directories(DirectoryCall::PruneWorktrees {
+            repository: "/".into(),
+        }),
+        Call::FindFiles(FindFiles::default()),
         Call::CreateThread(Box::default()),
         changed(Changes::default()),
         changed(Changes {

@@ -66,6 +66,9 @@ impl Session {
             | Call::ListCommands { .. }
             | Call::KeepDefaults { .. }
             | Call::Files { .. }
+            | Call::Directories(_)
+            | Call::FindFiles(_)
+            | Call::Push(_)
             | Call::RunCommand(_) => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",
