@@ -18,9 +18,11 @@ use crate::{Action, Cx, Delivery, Dialect, Ending, Frame, Heard, Hello, Reason, 
 
 mod account;
 mod act;
+mod anchor;
 mod answer;
 mod asks;
 mod calls;
+mod file_search;
 mod hear;
 mod history;
 mod input;
@@ -29,6 +31,7 @@ mod offer;
 pub mod orbit;
 mod permissions;
 mod platform;
+pub mod push;
 mod refuse;
 pub mod schema;
 mod servers;
@@ -38,6 +41,7 @@ mod thinking;
 mod turn_list;
 mod turns;
 pub mod wire;
+mod zane;
 
 #[cfg(test)]
 mod tests;
@@ -67,6 +71,9 @@ pub struct Codex {
     listening: FollowedThreads,
     logins: account::Logins,
     names: offer::Names,
+    searches: file_search::FileSearches,
+    /// What the machine is called.
+    host: String,
     /// How many threads are being made for this client.
     starting: usize,
     /// Threads that came up meanwhile: one of them may be ours.
@@ -86,6 +93,8 @@ impl Codex {
             listening: FollowedThreads::default(),
             logins: account::Logins::default(),
             names: offer::Names::default(),
+            searches: file_search::FileSearches::default(),
+            host: String::new(),
             starting: 0,
             held: Vec::new(),
             announced: HashSet::new(),
@@ -135,6 +144,7 @@ impl Dialect for Codex {
 
     fn opened(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
         self.home = hello.home.clone();
+        self.host = hello.host.clone();
         self.since = cx.now;
         if self.endpoint == Endpoint::Zane {
             send(out, orbit::hello(cx.now));

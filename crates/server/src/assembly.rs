@@ -160,6 +160,8 @@ pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
         connections: TaskTracker::new(),
         connected: Default::default(),
         open: Default::default(),
+        named: Default::default(),
+        host: host_name(),
     });
     let acceptor = Arc::new(Acceptor::new(descriptors::raise()));
     let mut serving = JoinSet::new();
@@ -350,6 +352,15 @@ fn bind_advice(error: &io::Error, address: SocketAddr, flag: &str) -> String {
     }
 }
 
+/// What the machine is called, for people.
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => "localhost".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
 fn owner_label(address: SocketAddr) -> String {
     format!("process {}, ws://{address}/ws", std::process::id())
 }
@@ -458,6 +469,7 @@ fn assemble(
         ask_timeout: policy.ask_timeout(),
         policy: Arc::new(policy),
         parts: dialects::cowork::tell::chunks::count,
+        push_message: dialects::codex::push::message,
         ..settings.engine.clone()
     };
     let mut agents = engine::Agents::default();

@@ -1,7 +1,9 @@
 //! CodexCalls that wait for their answer, and what to do with it.
 
-use vocabulary::{AskId, ThreadId};
+use vocabulary::{AskId, SteerTurn, ThreadId};
 
+use super::file_search::FileSearchPurpose;
+use super::orbit::ServerControl;
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
 use super::wire::params::{ListMcpServerStatusParams, ModelListParams};
@@ -42,6 +44,9 @@ pub enum CodexPurpose {
     TurnThread(Id, Box<WantedTurn>),
     Turn(Id),
     Steer(Id),
+    /// Zane's, who would lose what was said: a turn that is over is followed by another.
+    SteerOrStart(Id, Box<SteerTurn>),
+    StartInstead(Id, Box<SteerTurn>),
     /// `{}` when it is done.
     Done(Id),
     Answer(AskId),
@@ -49,6 +54,11 @@ pub enum CodexPurpose {
     Subscribe,
     /// A thread that is heard was reset.
     Anew,
+    Directories(Id),
+    FileSearch(FileSearchPurpose),
+    ZaneSkills(Id),
+    /// Zane's push frames, with the frame that says it is done.
+    Push(Box<ServerControl<'static>>),
 }
 
 pub type CodexCalls = Pending<CodexPurpose>;
@@ -57,6 +67,8 @@ impl CodexCalls {
     pub fn listen(&mut self, out: &mut Vec<Action>, waiting: CodexPurpose, thread: ThreadId) {
         let recent = match waiting {
             CodexPurpose::Resume { turns: true, .. } => ALL_MESSAGES,
+            // How its last turn ended is in it.
+            CodexPurpose::Subscribe => 1,
             _ => 0,
         };
         self.attach(out, waiting, thread, StartAt::Head, recent);

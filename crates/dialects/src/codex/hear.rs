@@ -2,8 +2,11 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use vocabulary::DirectoryCall;
 
 use super::Endpoint;
+use super::anchor;
+use super::file_search::{self, FileSearchRequest};
 use super::refuse::CodexError;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::params::{
@@ -11,6 +14,7 @@ use super::wire::params::{
     ThreadParams, ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ThreadTurnsListParams, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
+use super::zane::{self, ZaneRequest};
 
 /// How much of a client's own text an answer repeats.
 const REPEATED_CHARS_MAX: usize = 200;
@@ -42,6 +46,9 @@ pub enum CodexRequest {
     TurnStart(TurnStartParams),
     TurnSteer(TurnSteerParams),
     TurnInterrupt(TurnInterruptParams),
+    Directories(DirectoryCall),
+    FileSearch(FileSearchRequest),
+    Zane(ZaneRequest),
 }
 
 pub fn request(
@@ -71,9 +78,7 @@ pub fn request(
         }
         ("thread/name/set", _) => CodexRequest::ThreadNameSet(read(method, params)?),
         ("thread/archive", _) => CodexRequest::ThreadArchive(read(method, params)?),
-        ("thread/unarchive", Endpoint::Codex) => {
-            CodexRequest::ThreadUnarchive(read(method, params)?)
-        }
+        ("thread/unarchive", _) => CodexRequest::ThreadUnarchive(read(method, params)?),
         ("dragoman/grants/list", Endpoint::Codex) => {
             CodexRequest::GrantsList(read(method, params)?)
         }
@@ -85,11 +90,26 @@ pub fn request(
         ("turn/start", _) => CodexRequest::TurnStart(read(method, params)?),
         ("turn/steer", _) => CodexRequest::TurnSteer(read(method, params)?),
         ("turn/interrupt", _) => CodexRequest::TurnInterrupt(read(method, params)?),
+        (_, _) if method.starts_with("fuzzyFileSearch") => {
+            CodexRequest::FileSearch(file_search::request(method, params)?)
+        }
+        (_, Endpoint::Zane) => return zanes_own(method, params),
         _ => return Err(CodexError::not_available(repeated(method))),
     })
 }
 
-fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, CodexError> {
+/// What only the one endpoint has.
+fn zanes_own(method: &str, params: Value) -> Result<CodexRequest, CodexError> {
+    if method.starts_with(anchor::PREFIX) {
+        return anchor::request(method, params).map(CodexRequest::Directories);
+    }
+    match zane::request(method, params) {
+        Some(known) => known.map(CodexRequest::Zane),
+        None => Err(CodexError::not_available(repeated(method))),
+    }
+}
+
+pub fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, CodexError> {
     serde_json::from_value(params.clone()).map_err(|error| {
         let error = error.to_string();
         let wrong = match lacks::<T>(&params, &error) {

@@ -31,6 +31,16 @@ impl CodexError {
         Self::new(PARSE_ERROR, "expected one JSON object per message")
     }
 
+    pub fn unknown_method(method: &str) -> Self {
+        Self::new(METHOD_NOT_FOUND, format!("unknown method `{method}`"))
+    }
+
+    /// What the program on the user's machine says of everything that went wrong there.
+    pub fn of_anchor(refusal: &Refusal) -> Self {
+        const FAILED: i32 = -1;
+        Self::new(FAILED, refusal.message.clone())
+    }
+
     pub fn not_available(method: &str) -> Self {
         let message = format!("{method} is not available in this build yet");
         Self::new(METHOD_NOT_FOUND, message)

@@ -8,6 +8,16 @@ use super::wire::account::{
     AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams, CancelLoginAccountResponse,
     GetAccountResponse, LoginAccountParams, LoginAccountResponse,
 };
+use super::wire::anchor::{
+    GitInspectParams, GitInspectResult, GitRepoParams, GitWorktreeCreateParams,
+    GitWorktreeCreateResult, GitWorktreeListResult, GitWorktreePruneResult,
+    GitWorktreeRemoveParams, GitWorktreeRemoveResult, ListDirsParams, ListDirsResult,
+};
+use super::wire::file_search::{
+    FuzzyFileSearchParams, FuzzyFileSearchResponse, FuzzyFileSearchSessionCompleted,
+    FuzzyFileSearchSessionStartParams, FuzzyFileSearchSessionStopParams,
+    FuzzyFileSearchSessionUpdateParams, FuzzyFileSearchSessionUpdated,
+};
 use super::wire::mcp::McpServerStatus;
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
@@ -28,6 +38,7 @@ use super::wire::results::{
     ThreadUnsubscribeResponse, TurnStartResponse, TurnSteerResponse,
 };
 use super::wire::thread::Thread;
+use super::wire::zane::{ResetCreditParams, ResetCreditResponse, ZaneRateLimits, ZaneSkill};
 use crate::schemas::rpc::Table;
 
 pub fn client(endpoint: Endpoint) -> Value {
@@ -42,15 +53,30 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<ThreadResumeParams>("thread/resume")
         .request::<ThreadSetNameParams>("thread/name/set")
         .request::<ThreadParams>("thread/archive")
+        .request::<ThreadParams>("thread/unarchive")
         .request::<ThreadParams>("thread/unsubscribe")
         .request::<ListMcpServerStatusParams>("mcpServerStatus/list")
         .request::<TurnStartParams>("turn/start")
         .request::<TurnSteerParams>("turn/steer")
         .request::<TurnInterruptParams>("turn/interrupt")
+        .request::<FuzzyFileSearchParams>("fuzzyFileSearch")
+        .request::<FuzzyFileSearchSessionStartParams>("fuzzyFileSearch/sessionStart")
+        .request::<FuzzyFileSearchSessionUpdateParams>("fuzzyFileSearch/sessionUpdate")
+        .request::<FuzzyFileSearchSessionStopParams>("fuzzyFileSearch/sessionStop")
         .result::<ApprovalResponse>()
         .result::<ToolRequestUserInputResponse>();
     match endpoint {
-        Endpoint::Zane => table.other::<ClientControl>(),
+        Endpoint::Zane => table
+            .request::<Value>("skills/list")
+            .request::<Value>("account/rateLimits/read")
+            .request::<ResetCreditParams>("account/rateLimitResetCredit/consume")
+            .request::<ListDirsParams>("anchor.listDirs")
+            .request::<GitInspectParams>("anchor.git.inspect")
+            .request::<GitRepoParams>("anchor.git.worktree.list")
+            .request::<GitWorktreeCreateParams>("anchor.git.worktree.create")
+            .request::<GitWorktreeRemoveParams>("anchor.git.worktree.remove")
+            .request::<GitRepoParams>("anchor.git.worktree.prune")
+            .other::<ClientControl>(),
         Endpoint::Codex => table
             .request::<InitializeParams>("initialize")
             .notification::<Value>("initialized")
@@ -59,7 +85,6 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<Value>("account/logout")
             .result::<McpServerElicitationResponse>()
             .request::<ThreadTurnsListParams>("thread/turns/list")
-            .request::<ThreadParams>("thread/unarchive")
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
@@ -90,6 +115,10 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<Value>("item/reasoning/summaryPartAdded")
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
         .notification::<McpToolCallProgress<'static>>("item/mcpToolCall/progress")
+        .notification::<FuzzyFileSearchSessionUpdated<'static>>("fuzzyFileSearch/sessionUpdated")
+        .notification::<FuzzyFileSearchSessionCompleted<'static>>(
+            "fuzzyFileSearch/sessionCompleted",
+        )
         .notification::<ErrorNotice<'static>>("error")
         .notification::<ServerRequestResolved<'static>>("serverRequest/resolved")
         .request::<RequestApproval<'static>>("item/commandExecution/requestApproval")
@@ -106,9 +135,20 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<ThreadUnsubscribeResponse>()
         .result::<TurnStartResponse<'static>>()
         .result::<TurnSteerResponse<'static>>()
+        .result::<FuzzyFileSearchResponse<'static>>()
         .result::<Empty>();
     match endpoint {
         Endpoint::Zane => table
+            .notification::<Delta<'static>>("item/fileChange/outputDelta")
+            .result::<Page<ZaneSkill<'static>>>()
+            .result::<ZaneRateLimits>()
+            .result::<ResetCreditResponse>()
+            .result::<ListDirsResult<'static>>()
+            .result::<GitInspectResult<'static>>()
+            .result::<GitWorktreeListResult<'static>>()
+            .result::<GitWorktreeCreateResult<'static>>()
+            .result::<GitWorktreeRemoveResult>()
+            .result::<GitWorktreePruneResult>()
             .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
             .other::<ServerControl<'static>>(),
         Endpoint::Codex => table

@@ -14,6 +14,8 @@ pub mod items;
 mod stream;
 mod turn;
 
+pub use turn::completed as completed_turn;
+
 /// Whose event it is, when it happened, and to whom it is told.
 #[derive(Clone, Copy)]
 pub struct EventForClient<'a> {
@@ -114,7 +116,12 @@ fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
             item(CallProgress::Running).map(|item| items::started(told, &tag.turn, item))
         }
         ToolFact::Finished { outcome } => {
-            item(CallProgress::Ended(outcome)).map(|item| items::completed(told, &tag.turn, item))
+            let completed = item(CallProgress::Ended(outcome))
+                .map(|item| items::completed(told, &tag.turn, item));
+            return stream::changed_files(told, tag, call, outcome)
+                .into_iter()
+                .chain(completed)
+                .collect();
         }
         // What a tool that is no command writes meanwhile has no place in this protocol.
         ToolFact::Wrote { delta, .. } if call.is_command() => {

@@ -5,6 +5,8 @@
 //! differently, the type has both spellings.
 
 pub mod account;
+pub mod anchor;
+pub mod file_search;
 pub mod item;
 pub mod mcp;
 pub mod notice;
@@ -12,3 +14,4 @@ pub mod params;
 pub mod request;
 pub mod results;
 pub mod thread;
+pub mod zane;

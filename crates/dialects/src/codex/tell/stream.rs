@@ -1,6 +1,8 @@
 //! What the model writes, while it writes it.
 
-use vocabulary::{Growth, Item, ItemId, Opening, ReasoningKind, StreamTag, ToolCall};
+use vocabulary::{
+    Growth, Item, ItemId, Opening, ReasoningKind, StreamTag, ToolCall, ToolOutcome, ToolOutput,
+};
 
 use super::{EventForClient, items, notify};
 use crate::Frame;
@@ -79,6 +81,25 @@ pub fn grew(
 pub fn wrote(told: EventForClient<'_>, tag: &StreamTag, call: &ToolCall, text: &str) -> Frame {
     let params = delta(told, tag, call.item.as_str(), Index::None, Some(text));
     notify("item/commandExecution/outputDelta", &params)
+}
+
+/// What a call has made of files, to Zane's clients before the item is done. The app-server's get it with the item.
+pub fn changed_files(
+    told: EventForClient<'_>,
+    tag: &StreamTag,
+    call: &ToolCall,
+    outcome: &ToolOutcome,
+) -> Option<Frame> {
+    let ToolOutcome::Succeeded(ToolOutput::Files { changes, .. }) = outcome else {
+        return None;
+    };
+    if told.endpoint == Endpoint::Codex || !call.changes_files() {
+        return None;
+    }
+    let diffs: Vec<&str> = changes.iter().map(|change| change.diff.as_str()).collect();
+    let text = diffs.join("\n");
+    let params = delta(told, tag, call.item.as_str(), Index::None, Some(&text));
+    (!text.is_empty()).then(|| notify("item/fileChange/outputDelta", &params))
 }
 
 /// How far a server's tool is.

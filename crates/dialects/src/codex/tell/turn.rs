@@ -73,6 +73,12 @@ fn whole(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Vec<F
 pub fn finished(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Vec<Frame> {
     let failed = failed(told, turn, outcome);
     let rest = status(told, show::rest_status(told.endpoint, outcome));
+    let completed = completed(told, turn, outcome);
+    failed.into_iter().chain([rest, completed]).collect()
+}
+
+/// That a turn is over, and nothing else.
+pub fn completed(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Frame {
     let completed = TurnChanged {
         thread_id: told.thread,
         turn: Turn {
@@ -82,8 +88,7 @@ pub fn finished(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) 
             ..show::turn(told.endpoint, turn)
         },
     };
-    let completed = notify("turn/completed", &completed);
-    failed.into_iter().chain([rest, completed]).collect()
+    notify("turn/completed", &completed)
 }
 
 fn failed(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Option<Frame> {
