@@ -161,7 +161,7 @@ pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
         connected: Default::default(),
         open: Default::default(),
         named: Default::default(),
-        host: host_name(),
+        host: home::host_name(),
     });
     let acceptor = Arc::new(Acceptor::new(descriptors::raise()));
     let mut serving = JoinSet::new();
@@ -349,15 +349,6 @@ fn bind_advice(error: &io::Error, address: SocketAddr, flag: &str) -> String {
         ),
         // tidy: wildcard, because the system has many more errors, and says them itself.
         _ => format!("choose another port with {flag}, or another address with --host"),
-    }
-}
-
-/// What the machine is called, for people.
-fn host_name() -> String {
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    match name.trim() {
-        "" => "localhost".to_owned(),
-        name => name.to_owned(),
     }
 }
 

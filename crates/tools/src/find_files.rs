@@ -40,7 +40,7 @@ pub fn find(scopes: &[Scope], query: &str, limit: usize, cancel: &CancellationTo
             continue;
         };
         let builder = walk::below(scope, &root, |_| true);
-        walk::run(&builder, cancel, || Finder {
+        walk::run(&builder, cancel, || FileFinder {
             wanted: &wanted,
             found: &found,
             root: &root,
@@ -88,7 +88,7 @@ impl Ranked {
     }
 }
 
-struct Finder<'a> {
+struct FileFinder<'a> {
     wanted: &'a rank::Wanted,
     found: &'a Found,
     root: &'a Path,
@@ -96,7 +96,7 @@ struct Finder<'a> {
     named: &'a Path,
 }
 
-impl Finder<'_> {
+impl FileFinder<'_> {
     /// `false`: enough was looked at.
     fn look(&self, entry: &DirEntry, is_directory: bool) -> bool {
         if self.found.looked_at.fetch_add(1, Ordering::Relaxed) >= FIND_ENTRIES_MAX {
@@ -127,7 +127,7 @@ impl Finder<'_> {
     }
 }
 
-impl Walker for Finder<'_> {
+impl Walker for FileFinder<'_> {
     fn file(&mut self, entry: &DirEntry) -> bool {
         self.look(entry, false)
     }

@@ -64,7 +64,7 @@ fn defect_5_files_are_found_without_roots_and_told_as_data() {
         scratch.write("zanefile.txt", "x")?;
         let place = scratch.workspace().join("src");
         std::fs::create_dir_all(&place)?;
-        std::fs::write(place.join("amazing_name.rs"), "x")?;
+        std::fs::write(place.join("amazed_analysis.rs"), "x")?;
         std::fs::write(scratch.workspace().join("zanefile.txt"), "x")?;
         let (server, mut page, _thread) = opened(&scratch).await?;
         let query = json!({ "query": "zan", "limit": 8 });
@@ -75,7 +75,7 @@ fn defect_5_files_are_found_without_roots_and_told_as_data() {
         assert_eq!(data[0]["match_type"], "file");
         ensure!(
             data.iter()
-                .any(|file| file["path"] == "src/amazing_name.rs")
+                .any(|file| file["path"] == "src/amazed_analysis.rs")
         );
         assert_eq!(found["files"], found["data"]);
         let mut fresh = Page::open(&server).await?;
@@ -152,7 +152,15 @@ fn defect_8_nobody_is_reached_from_elsewhere_without_a_token() {
 fn s5_the_reason_of_an_approval_begins_with_the_exact_command() {
     tell(LIMIT, async {
         let scratch = Scratch::new()?;
-        let (_server, mut page, thread) = opened(&scratch).await?;
+        let server = start(&scratch).await?;
+        let mut page = Page::open(&server).await?;
+        let cwd = scratch.workspace().display().to_string();
+        let untrusted = json!({ "cwd": cwd, "approvalPolicy": "untrusted" });
+        let started = page.ask("thread/start", untrusted).await?;
+        let thread = started["thread"]["id"]
+            .as_str()
+            .context("an id")?
+            .to_owned();
         let command = "echo hello # a note\nrm -f zanefile.txt";
         let call = json!({ "command": command });
         page.say(&thread, &format!("tool bash {call}")).await?;

@@ -1,3 +1,5 @@
+//! Worktrees of real repositories, hostile ones among them.
+
 #![allow(clippy::unwrap_used)]
 
 use super::*;
