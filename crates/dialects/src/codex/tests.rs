@@ -13,3 +13,4 @@ mod signing;
 mod stub;
 mod telling;
 mod thinking;
+mod zane;
