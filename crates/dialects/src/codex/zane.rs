@@ -19,7 +19,8 @@ use crate::jsonrpc::Id;
 pub enum ZaneRequest {
     Skills,
     RateLimits,
-    ResetCredit(ResetCreditParams),
+    /// There is none, whatever the key is.
+    ResetCredit,
 }
 
 pub fn request(method: &str, params: Value) -> Option<Result<ZaneRequest, CodexError>> {
@@ -27,7 +28,8 @@ pub fn request(method: &str, params: Value) -> Option<Result<ZaneRequest, CodexE
         "skills/list" => Some(Ok(ZaneRequest::Skills)),
         "account/rateLimits/read" => Some(Ok(ZaneRequest::RateLimits)),
         "account/rateLimitResetCredit/consume" => {
-            Some(read(method, params).map(ZaneRequest::ResetCredit))
+            let known = read::<ResetCreditParams>(method, params);
+            Some(known.map(|_| ZaneRequest::ResetCredit))
         }
         _ => None,
     }
@@ -46,7 +48,7 @@ impl Codex {
                 None => Self::zane_skills(out, &id, &[]),
             },
             ZaneRequest::RateLimits => send(out, respond(&id, &ZaneRateLimits::default())),
-            ZaneRequest::ResetCredit(_) => {
+            ZaneRequest::ResetCredit => {
                 let outcome = ResetCreditOutcome::NoCredit;
                 send(out, respond(&id, &ResetCreditResponse { outcome }));
             }
