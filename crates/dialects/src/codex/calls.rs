@@ -2,8 +2,12 @@
 
 use vocabulary::{AskId, ThreadId};
 
+use super::config::ConfigPurpose;
 use super::forks::ForkPurpose;
+use super::inventory::InventoryPurpose;
 use super::orders::OrderPurpose;
+use super::resuming::FirstPage;
+use super::server_login::ServerLoginPurpose;
 use super::settings::SettingsPurpose;
 use super::terminals::TerminalPurpose;
 use super::thread_list::ThreadListPurpose;
@@ -35,12 +39,22 @@ pub enum CodexPurpose {
     Forks(ForkPurpose),
     TurnList(Id, TurnListing),
     Grants(Id),
+    Inventory(Id, Box<InventoryPurpose>),
+    Config(Id, Box<ConfigPurpose>),
+    ServerLogin(Box<ServerLoginPurpose>),
     ServerList(Id, ListMcpServerStatusParams),
     StartCreate(Id),
     StartListen(Id),
+    /// A page of a thread's turns, before it is heard.
+    ResumePage {
+        id: Id,
+        turns: bool,
+        listing: TurnListing,
+    },
     Resume {
         id: Id,
         turns: bool,
+        page: Option<Box<FirstPage>>,
     },
     Read(Id),
     ReadTurns(Id),

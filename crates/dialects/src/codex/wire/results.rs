@@ -84,14 +84,6 @@ pub struct ConfigRequirementsReadResponse {
     pub requirements: Option<Empty>,
 }
 
-/// config/read: what is configured here is not this protocol's configuration.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub struct ConfigReadResponse {
-    pub config: Empty,
-    pub origins: Empty,
-    pub layers: Option<Empty>,
-}
-
 /// collaborationMode/list
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CollaborationModeMask {
@@ -116,6 +108,9 @@ pub struct ThreadOpened<'a> {
     pub sandbox: SandboxPolicy,
     pub active_permission_profile: Option<ActivePermissionProfile>,
     pub reasoning_effort: Option<&'a str>,
+    /// Where `thread/resume` asked for one; absent where the thread changed while it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_turns_page: Option<ThreadTurnsListResponse<'a>>,
 }
 
 /// What holds the commands of a thread, as it really is.
