@@ -379,6 +379,7 @@ fn open(
 
 fn engine_on(store: SharedStore, stage: &Stage, directory: PathBuf) -> Engine {
     let config = Config {
+        allow_full_access: false,
         home: directory.join("home"),
         private: vec![directory.join("home")],
         skills: vec![directory.join("home/skills")],
