@@ -37,7 +37,6 @@ use super::wire::terminals::{
     TerminalInteraction, TerminalListParams, TerminalParams, TerminalWriteParams,
     ThreadBackgroundTerminal, ThreadBackgroundTerminalsTerminateResponse,
 };
-use super::wire::thread::Thread;
 use super::wire::thread_list::{
     ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
     ThreadSearchResponse,
