@@ -215,6 +215,7 @@ async fn bear(
         .changes
         .sub_agent_model
         .or(defaults.sub_agent_model.clone());
+    new.changes.effort = new.changes.effort.or(defaults.effort.clone());
     new.changes.mcp = new.changes.mcp.or(defaults.mcp);
     new.changes.observability = new.changes.observability.or(defaults.observability);
     let usual = new.usual_folders;

@@ -180,6 +180,8 @@ pub struct OutsideAccess {
     pub own_places: Option<Vec<PathBuf>>,
     /// Whether nothing runs without a sandbox, whatever a person answers.
     pub held: bool,
+    /// Whether nobody is asked for more than the sandbox gives, because the agent only plans.
+    pub no_more: bool,
 }
 
 impl OutsideAccess {

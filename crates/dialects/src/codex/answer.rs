@@ -91,6 +91,15 @@ impl Codex {
                     return Err(Refusal::new(Why::Internal, message));
                 }
             },
+            CodexPurpose::Inventory(id, purpose) => {
+                return self.inventoried(out, id, (**purpose).clone(), reply);
+            }
+            CodexPurpose::ServerLogin(purpose) => {
+                return self.server_login_answered(out, purpose, reply);
+            }
+            CodexPurpose::Config(id, purpose) => {
+                return self.configured(out, id, (**purpose).clone(), reply);
+            }
             CodexPurpose::Grants(id) => {
                 let grants = reply.grants()?;
                 let data = grants.iter().map(show::grant).collect();
@@ -136,6 +145,9 @@ impl Codex {
                 self.login_ended(out, *login, &end);
             }
             CodexPurpose::Subscribe => send(out, CodexError::from(&refusal).frame(None)),
+            CodexPurpose::ServerLogin(purpose) => {
+                self.server_login_refused(out, purpose, &refusal);
+            }
             // Nobody asked for it.
             CodexPurpose::Anew => {}
             CodexPurpose::Order(purpose) => self.order_refused(out, purpose, &refusal),
@@ -174,6 +186,8 @@ impl Codex {
             | CodexPurpose::Turn(id)
             | CodexPurpose::Exec(id)
             | CodexPurpose::Grants(id)
+            | CodexPurpose::Inventory(id, _)
+            | CodexPurpose::Config(id, _)
             | CodexPurpose::ServerList(id, _)
             | CodexPurpose::Done(id) => send(out, CodexError::from(&refusal).frame(Some(id))),
         }

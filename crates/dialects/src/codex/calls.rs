@@ -2,9 +2,12 @@
 
 use vocabulary::{AskId, ThreadId};
 
+use super::config::ConfigPurpose;
 use super::forks::ForkPurpose;
+use super::inventory::InventoryPurpose;
 use super::orders::OrderPurpose;
 use super::resuming::FirstPage;
+use super::server_login::ServerLoginPurpose;
 use super::settings::SettingsPurpose;
 use super::terminals::TerminalPurpose;
 use super::thread_list::ThreadListPurpose;
@@ -36,6 +39,9 @@ pub enum CodexPurpose {
     Forks(ForkPurpose),
     TurnList(Id, TurnListing),
     Grants(Id),
+    Inventory(Id, Box<InventoryPurpose>),
+    Config(Id, Box<ConfigPurpose>),
+    ServerLogin(Box<ServerLoginPurpose>),
     ServerList(Id, ListMcpServerStatusParams),
     StartCreate(Id),
     StartListen(Id),

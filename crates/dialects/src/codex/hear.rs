@@ -3,8 +3,9 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::Endpoint;
+use super::config::ConfigRequest;
 use super::forks::ForkRequest;
+use super::inventory::InventoryRequest;
 use super::orders::OrderRequest;
 use super::refuse::CodexError;
 use super::settings::SettingsRequest;
@@ -12,11 +13,13 @@ use super::terminals::TerminalRequest;
 use super::thread_list::ThreadListRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::exec::CommandExecParams;
+use super::wire::mcp::McpServerOauthLoginParams;
 use super::wire::params::{
     GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadParams,
     ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ThreadTurnsListParams, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
+use super::{Endpoint, config, declined, inventory, server_login};
 
 /// How much of a client's own text an answer repeats.
 const REPEATED_CHARS_MAX: usize = 200;
@@ -29,7 +32,8 @@ pub enum CodexRequest {
     AccountLoginCancel(CancelLoginAccountParams),
     AccountLogout,
     ModelList(ModelListParams),
-    ConfigRead,
+    Config(ConfigRequest),
+    Inventory(InventoryRequest),
     ConfigRequirementsRead,
     Settings(SettingsRequest),
     ThreadStart(ThreadStartParams),
@@ -41,6 +45,7 @@ pub enum CodexRequest {
     ThreadNameSet(ThreadSetNameParams),
     ThreadArchive(ThreadParams),
     ThreadUnarchive(ThreadParams),
+    ServerLogin(McpServerOauthLoginParams),
     ServerStatusList(ListMcpServerStatusParams),
     GrantsList(ThreadParams),
     GrantsRevoke(GrantParams),
@@ -67,7 +72,6 @@ pub fn request(
         }
         ("account/logout", Endpoint::Codex) => CodexRequest::AccountLogout,
         ("model/list", _) => CodexRequest::ModelList(read(method, params)?),
-        ("config/read", Endpoint::Codex) => CodexRequest::ConfigRead,
         ("configRequirements/read", Endpoint::Codex) => CodexRequest::ConfigRequirementsRead,
         ("collaborationMode/list", _) => CodexRequest::Settings(SettingsRequest::Modes),
         ("permissionProfile/list", Endpoint::Codex) => {
@@ -135,11 +139,34 @@ pub fn request(
         ("dragoman/terminals/write", _) => {
             CodexRequest::Terminals(TerminalRequest::Write(read(method, params)?))
         }
-        _ => return Err(CodexError::not_available(repeated(method))),
+        (_, Endpoint::Codex) => return own(method, params),
+        (_, Endpoint::Zane) => return Err(nobodys(method)),
     })
 }
 
-fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, CodexError> {
+/// Subjects of the app-server that have a module of their own.
+fn own(method: &str, params: Value) -> Result<CodexRequest, CodexError> {
+    if let Some(known) = inventory::request(method, &params) {
+        return known.map(CodexRequest::Inventory);
+    }
+    if let Some(known) = config::request(method, &params) {
+        return known.map(CodexRequest::Config);
+    }
+    if let Some(known) = server_login::request(method, &params) {
+        return known.map(CodexRequest::ServerLogin);
+    }
+    Err(nobodys(method))
+}
+
+/// A method that is not read: one that was declined says why.
+fn nobodys(method: &str) -> CodexError {
+    match declined::reason(method) {
+        Some(why) => CodexError::not_supported(method, why),
+        None => CodexError::unknown_method(method),
+    }
+}
+
+pub fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, CodexError> {
     serde_json::from_value(params.clone()).map_err(|error| {
         let error = error.to_string();
         let wrong = match lacks::<T>(&params, &error) {

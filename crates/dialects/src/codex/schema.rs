@@ -8,9 +8,22 @@ use super::wire::account::{
     AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams, CancelLoginAccountResponse,
     GetAccountResponse, LoginAccountParams, LoginAccountResponse,
 };
+use super::wire::config::{
+    ConfigBatchWriteParams, ConfigReadResponse, ConfigValueWriteParams, ConfigWriteResponse,
+};
 use super::wire::exec::{CommandExecParams, CommandExecResponse};
 use super::wire::forks::{ThreadForkParams, ThreadRevertParams, ThreadRollbackParams};
-use super::wire::mcp::McpServerStatus;
+use super::wire::inventory::{
+    AccountRateLimitsResponse, AccountTokenUsageResponse, AppsInstalledResponse,
+    BedrockCheckGovCloudRequirementsResponse, HooksListEntry, HooksListParams,
+    MemoryStatusResponse, ModelProviderCapabilitiesReadResponse, PluginListResponse,
+    SkillsConfigWriteParams, SkillsConfigWriteResponse, SkillsListEntry, SkillsListParams,
+    ThreadGoalClearResponse, ThreadGoalGetResponse,
+};
+use super::wire::mcp::{
+    McpServerOauthLoginCompleted, McpServerOauthLoginParams, McpServerOauthLoginResponse,
+    McpServerStatus,
+};
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
     ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated,
@@ -25,9 +38,9 @@ use super::wire::params::{
 };
 use super::wire::request::{McpServerElicitationRequest, RequestApproval, RequestUserInput};
 use super::wire::results::{
-    CollaborationModeMask, ConfigReadResponse, ConfigRequirementsReadResponse, Empty,
-    InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse,
-    ThreadUnsubscribeResponse, TurnStartResponse, TurnSteerResponse,
+    CollaborationModeMask, ConfigRequirementsReadResponse, Empty, InitializeResponse, Model, Page,
+    ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse, ThreadUnsubscribeResponse,
+    TurnStartResponse, TurnSteerResponse,
 };
 use super::wire::settings::{
     PermissionProfileListParams, PermissionProfileSummary, ThreadSettingsUpdateParams,
@@ -73,7 +86,7 @@ pub fn client(endpoint: Endpoint) -> Value {
         .result::<ToolRequestUserInputResponse>();
     match endpoint {
         Endpoint::Zane => table.other::<ClientControl>(),
-        Endpoint::Codex => table
+        Endpoint::Codex => inventory_requests(table)
             .request::<InitializeParams>("initialize")
             .notification::<Value>("initialized")
             .request::<LoginAccountParams>("account/login/start")
@@ -91,6 +104,8 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
+            .request::<ConfigValueWriteParams>("config/value/write")
+            .request::<ConfigBatchWriteParams>("config/batchWrite")
             .request::<Value>("configRequirements/read"),
     }
     .schema()
@@ -146,7 +161,7 @@ pub fn server(endpoint: Endpoint) -> Value {
             .notification::<Delta<'static>>("item/fileChange/outputDelta")
             .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
             .other::<ServerControl<'static>>(),
-        Endpoint::Codex => table
+        Endpoint::Codex => inventory_results(table)
             .notification::<AccountLoginCompleted<'static>>("account/login/completed")
             .notification::<AccountUpdated>("account/updated")
             .notification::<ThreadSettingsUpdated<'static>>("thread/settings/updated")
@@ -159,7 +174,52 @@ pub fn server(endpoint: Endpoint) -> Value {
             .result::<CancelLoginAccountResponse>()
             .result::<InitializeResponse<'static>>()
             .result::<ConfigReadResponse>()
+            .result::<ConfigWriteResponse>()
             .result::<ConfigRequirementsReadResponse>(),
     }
     .schema()
+}
+
+fn inventory_requests(table: Table) -> Table {
+    table
+        .request::<SkillsListParams>("skills/list")
+        .request::<SkillsConfigWriteParams>("skills/config/write")
+        .request::<HooksListParams>("hooks/list")
+        .request::<Value>("plugin/list")
+        .request::<Value>("plugin/installed")
+        .request::<Value>("plugin/search")
+        .request::<Value>("app/list")
+        .request::<Value>("config/mcpServer/reload")
+        .request::<McpServerOauthLoginParams>("mcpServer/oauth/login")
+        .request::<Value>("app/installed")
+        .request::<Value>("experimentalFeature/list")
+        .request::<Value>("project/list")
+        .request::<Value>("memory/status")
+        .request::<Value>("modelProvider/capabilities/read")
+        .request::<Value>("account/bedrock/checkGovCloudRequirements")
+        .request::<Value>("account/rateLimits/read")
+        .request::<Value>("account/usage/read")
+        .request::<ThreadParams>("thread/goal/get")
+        .request::<ThreadParams>("thread/goal/clear")
+        .request::<ThreadParams>("thread/queue/list")
+        .request::<ThreadParams>("thread/attachment/list")
+}
+
+fn inventory_results(table: Table) -> Table {
+    table
+        .result::<Page<SkillsListEntry>>()
+        .notification::<McpServerOauthLoginCompleted<'static>>("mcpServer/oauthLogin/completed")
+        .result::<McpServerOauthLoginResponse>()
+        .result::<SkillsConfigWriteResponse>()
+        .result::<Page<HooksListEntry<'static>>>()
+        .result::<PluginListResponse>()
+        .result::<Page<Empty>>()
+        .result::<AppsInstalledResponse>()
+        .result::<MemoryStatusResponse>()
+        .result::<ModelProviderCapabilitiesReadResponse>()
+        .result::<BedrockCheckGovCloudRequirementsResponse>()
+        .result::<AccountRateLimitsResponse>()
+        .result::<AccountTokenUsageResponse>()
+        .result::<ThreadGoalGetResponse>()
+        .result::<ThreadGoalClearResponse>()
 }

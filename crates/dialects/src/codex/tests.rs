@@ -3,8 +3,10 @@
 mod anything;
 mod asking;
 mod forks;
+mod inventory;
 mod items;
 mod listing;
+mod methods;
 mod offering;
 mod opening;
 mod ordering;

@@ -5,8 +5,10 @@
 //! differently, the type has both spellings.
 
 pub mod account;
+pub mod config;
 pub mod exec;
 pub mod forks;
+pub mod inventory;
 pub mod item;
 pub mod mcp;
 pub mod notice;

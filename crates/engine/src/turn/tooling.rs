@@ -210,7 +210,10 @@ pub fn scope(turn: &Turn) -> Scope {
         trusted: false,
         read_only: turn.only_reads(),
         private: turn.shared.config.private.clone(),
-        outside: own.outside(),
+        outside: tools::OutsideAccess {
+            no_more: turn.is_planning(),
+            ..own.outside()
+        },
         spill: Some(
             turn.shared
                 .config

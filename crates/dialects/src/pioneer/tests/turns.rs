@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use vocabulary::{
-    AgentMode, Answer, ApprovalAnswer, AskFact, AskId, Call, Closing, Fact, Reply, StartedTurn,
-    Status, StatusReason, ThreadFact, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnError,
-    TurnErrorKind, TurnFact, TurnId, TurnOutcome, Why,
+    AgentMode, Answer, ApprovalAnswer, AskFact, AskId, Call, Changed, Closing, Fact, Reply,
+    StartedTurn, Status, StatusReason, ThreadFact, Title, ToolEvent, ToolFact, ToolOutcome,
+    ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome, Why,
 };
 
 use super::samples::{THREAD, approval, bash, tag, turn_finished, turn_started};
@@ -70,6 +70,26 @@ fn an_override_goes_with_its_turn() {
     stub.refuse(Why::Busy);
     let error = &stub.take()[0]["error"];
     assert_eq!(error["message"], "failed to start turn: no");
+}
+
+#[test]
+fn a_thread_that_plans_goes_on_planning_where_that_has_no_word() {
+    let mut stub = Stub::subscribed(false);
+    let mut settings = super::samples::thread().settings;
+    settings.mode = AgentMode::Plan;
+    stub.tell(Fact::Thread(ThreadFact::SettingsChanged {
+        settings,
+        changed: vec![Changed::Mode],
+        title: Title::default(),
+    }));
+    stub.take();
+    let mut params = say("Hello");
+    params["mode"] = json!("Agent");
+    stub.say("turn/start", params);
+    let Call::StartTurn(start) = stub.call() else {
+        panic!("{:?}", stub.call())
+    };
+    assert_eq!(start.changes.mode, None);
 }
 
 #[test]
