@@ -42,6 +42,8 @@ pub fn thread() -> Thread {
             client_id: None,
             created_at: Timestamp(0),
             folders: None,
+            forked_from: None,
+            ephemeral: false,
         },
         title: Title::default(),
         settings: ThreadSettings {
@@ -117,6 +119,7 @@ pub fn any_reply(number: u8) -> Reply {
         0 => Reply::Threads(ThreadPage {
             threads: vec![thread()],
             next: Some("more".to_owned()),
+            back: None,
         }),
         1 => Reply::Thread(Box::new(thread())),
         2 => Reply::Turn(StartedTurn {

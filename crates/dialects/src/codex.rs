@@ -36,6 +36,7 @@ mod orders;
 mod permissions;
 mod platform;
 mod refuse;
+mod resuming;
 pub mod schema;
 mod server_login;
 mod servers;
@@ -179,10 +180,10 @@ impl Dialect for Codex {
         tag: Tag,
         outcome: Result<Reply, Refusal>,
     ) {
-        let Some(waiting) = self.calls.take(tag) else {
+        let Some(mut waiting) = self.calls.take(tag) else {
             return;
         };
-        let done = outcome.and_then(|reply| self.answer(out, &waiting, reply));
+        let done = outcome.and_then(|reply| self.answer(out, &mut waiting, reply));
         if let Err(refusal) = done {
             self.refused(out, &waiting, refusal);
         }

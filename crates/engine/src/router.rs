@@ -219,6 +219,7 @@ async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> 
         images: Vec::new(),
         changes: Box::default(),
         listen: None,
+        pieces: Vec::new(),
     };
     let started = to_session(shared, caller, Call::StartTurn(start)).await;
     members::check_started(shared, caller, run.thread).await;
@@ -240,6 +241,7 @@ async fn review(shared: &Arc<Shared>, caller: &Caller, review: StartReview) -> O
         images: Vec::new(),
         changes: Box::default(),
         listen: None,
+        pieces: Vec::new(),
     };
     let started = to_session(shared, caller, Call::StartTurn(start)).await;
     members::check_started(shared, caller, thread).await;

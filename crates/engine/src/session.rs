@@ -314,6 +314,11 @@ impl Session {
     }
 
     fn record_by(&mut self, by: Option<Arc<Person>>, mut fact: Fact) -> Result<Seq, Refusal> {
+        if self.live.has_unplaced()
+            && let Some(step) = fact.tag().map(|tag| tag.step)
+        {
+            self.place_steers(step)?;
+        }
         let parts = (self.shared.config.parts)(&fact);
         self.live.number(&mut fact, parts);
         let mut begins = false;
@@ -340,6 +345,18 @@ impl Session {
             self.live.began_at(seq);
         }
         Ok(seq)
+    }
+
+    /// What was said to the turn has its place before the first thing of the step that reads it.
+    fn place_steers(&mut self, step: u32) -> Result<(), Refusal> {
+        let Some(turn) = self.state.turn.as_ref().map(|turn| turn.turn.clone()) else {
+            return Ok(());
+        };
+        for input in self.live.due_at(step) {
+            let turn = turn.clone();
+            self.record(Fact::Turn(TurnFact::SteerPlaced { turn, input }))?;
+        }
+        Ok(())
     }
 
     /// For metrics and traces. Deltas, which are most facts, are passed over here.

@@ -100,6 +100,7 @@ impl TenantOwn {
             asked: None,
             own_places,
             held: !self.may_leave_sandbox(),
+            no_more: false,
         }
     }
 

@@ -254,7 +254,7 @@ async fn report(
     };
     Ok(Ran {
         output: match &stopped {
-            Some(stopped) => report::noted(output, &stopped.note()),
+            Some(stopped) => report::noted(output, &stopped.note(&cx.scope)),
             None => output,
         },
         stopped,
@@ -324,7 +324,7 @@ pub(crate) fn note_of_stopped(
         duration_ms: 0,
         model_text: None,
     };
-    blocked::stopped(mode, scope, &output).map(|stopped| stopped.note())
+    blocked::stopped(mode, scope, &output).map(|stopped| stopped.note(scope))
 }
 
 /// Makes it a job; where there is no room for one, it is ended.

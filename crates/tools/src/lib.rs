@@ -8,7 +8,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolCall, ToolOutput};
+use vocabulary::{
+    Effects, FileChange, OutputStream, PlanStep, Question, Subject, ToolCall, ToolOutput,
+};
 
 pub mod agent_files;
 mod ask;
@@ -94,6 +96,11 @@ pub trait Tool: Send + Sync + 'static {
     fn effects(&self) -> Effects;
     /// What a call with this input is about. Input that cannot be run has a subject all the same.
     fn subject(&self, input: &Value) -> Subject;
+    /// What a call with this input would make of files as they are now, for people to see before it
+    /// runs; nothing where that is not known. Reads files.
+    fn preview(&self, _scope: &Scope, _seen: &SeenFiles, _input: &Value) -> Vec<FileChange> {
+        Vec::new()
+    }
     /// Whether a person must allow this input before it runs. Bad input is judged harmless here:
     /// `run` refuses it without any effect.
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement;
@@ -173,6 +180,8 @@ pub struct OutsideAccess {
     pub own_places: Option<Vec<PathBuf>>,
     /// Whether nothing runs without a sandbox, whatever a person answers.
     pub held: bool,
+    /// Whether nobody is asked for more than the sandbox gives, because the agent only plans.
+    pub no_more: bool,
 }
 
 impl OutsideAccess {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use vocabulary::{Effects, Subject, ToolOutput};
 
-use crate::input::blocking;
+use crate::input::{self, blocking};
 use crate::{Failure, Jobs, Judgement, Scope, Tool, ToolCx};
 pub use files::disjoint;
 pub(crate) use kinds::summaries;
@@ -68,8 +68,10 @@ impl Tool for SpawnAgentTool {
         Effects::RUNS
     }
 
-    fn subject(&self, _input: &Value) -> Subject {
-        Subject::Other
+    fn subject(&self, input: &Value) -> Subject {
+        Subject::Agent {
+            prompt: input::text_of(input, "task").trim().to_owned(),
+        }
     }
 
     fn looks(&self) -> bool {

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    ExecCommand, FileCall, FileUpload, ForkThread, GrantScope, Image, LibraryCall, McpCall,
-    MemberCall, ModelRef, NamedModel, RevertThread, RunCommand, RunShell, SandboxMode, Seq,
-    SignInCall, SkillCall, StartReview, SummaryDetail, TerminalCall, ThreadId, ThreadQuery, TurnId,
-    TurnSelection, Verbosity, WorkspaceId,
+    ExecCommand, FileCall, FileUpload, ForkThread, GrantScope, Image, InputPiece, LibraryCall,
+    McpCall, MemberCall, ModelRef, NamedModel, RevertThread, RunCommand, RunShell, SandboxMode,
+    Seq, SignInCall, SkillCall, StartReview, SummaryDetail, TerminalCall, ThreadId, ThreadQuery,
+    TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -266,6 +266,9 @@ pub struct StartTurn {
     /// Becomes the turn's id.
     pub client_turn_id: Option<String>,
     pub images: Vec<Image>,
+    /// As in the input that it becomes.
+    #[serde(default)]
+    pub pieces: Vec<InputPiece>,
     /// What the thread is to be set to with it; a turn that is refused changes nothing.
     pub changes: Box<Changes>,
     /// Who starts it listens to the thread from before its first event; a turn that is refused leaves no
@@ -293,6 +296,9 @@ pub struct SteerTurn {
     /// Told back in the echo.
     pub client_message_id: Option<String>,
     pub images: Vec<Image>,
+    /// As in the input that it becomes.
+    #[serde(default)]
+    pub pieces: Vec<InputPiece>,
 }
 
 impl Call {

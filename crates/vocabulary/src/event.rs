@@ -112,7 +112,7 @@ impl Fact {
     pub fn durable(&self) -> bool {
         match self {
             Fact::Thread(what) => what.durable(),
-            Fact::Turn(_) => true,
+            Fact::Turn(what) => what.durable(),
             Fact::Step { what, .. } => what.durable(),
             Fact::Item { what, .. } => what.durable(),
             Fact::Tool(event) => event.what.durable(),

@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::{
     Ask, AskId, Cause, Changed, CheckpointNews, Checkpoints, Closing, FileVersion, Item, ItemId,
     ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, RevertPoint, Seq, Status,
-    StatusReason, StopReason, Thread, ThreadSettings, Title, ToolOutcome, TurnId, TurnOutcome,
-    UploadedFile, Usage, UserInput,
+    StatusReason, StopReason, Thread, ThreadSettings, Timestamp, Title, ToolOutcome, TurnId,
+    TurnOutcome, UploadedFile, Usage, UserInput,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,6 +80,9 @@ pub enum TurnFact {
         #[serde(default)]
         after_step: u32,
     },
+    /// What was said while the turn ran has its place in the transcript: before the first thing of the
+    /// step whose model reads it, or at the end of a turn that took no step more.
+    SteerPlaced { turn: TurnId, input: UserInput },
     Finished {
         turn: TurnId,
         outcome: TurnOutcome,
@@ -91,6 +94,9 @@ pub enum TurnFact {
         usage: Option<Usage>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<ModelRef>>,
+        /// Not known of older logs, and not of imported turns.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        started_at: Option<Timestamp>,
     },
     PlanChanged {
         turn: Option<TurnId>,
@@ -103,6 +109,20 @@ pub enum TurnFact {
         purpose: Purpose,
         usage: Usage,
     },
+}
+
+impl TurnFact {
+    pub(crate) fn durable(&self) -> bool {
+        match self {
+            TurnFact::Started { .. }
+            | TurnFact::Steered { .. }
+            | TurnFact::Finished { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. } => true,
+            // Follows from the steps that the log has.
+            TurnFact::SteerPlaced { .. } => false,
+        }
+    }
 }
 
 /// What happened to one request to the model.
@@ -252,8 +272,19 @@ pub enum Opening {
 pub enum Growth {
     Text,
     Plan,
-    Reasoning(ReasoningKind),
-    ToolInput { call_id: Arc<str> },
+    /// In which of its parts, from 0.
+    Reasoning {
+        kind: ReasoningKind,
+        part: u32,
+    },
+    /// A new part begins; it grows by the blank line that parts it from the one before.
+    ReasoningPart {
+        kind: ReasoningKind,
+        part: u32,
+    },
+    ToolInput {
+        call_id: Arc<str>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -286,6 +317,9 @@ pub enum ToolFact {
     },
     Finished {
         outcome: ToolOutcome,
+        /// How long it ran; nothing where it did not, or an older version wrote this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
     },
 }
 

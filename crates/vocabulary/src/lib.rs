@@ -65,7 +65,9 @@ pub use facts::{
     ThreadFact, ToolFact, TurnFact,
 };
 pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
-pub use item::{Item, Native, PlanMarks, PlanStep, PlanStepStatus, ReasoningKind};
+pub use item::{
+    Item, Native, PART_BREAK, PlanMarks, PlanStep, PlanStepStatus, ReasoningKind, reasoning_parts,
+};
 pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
     WorkspaceChange, WorkspaceDirectory,
@@ -102,8 +104,8 @@ pub use tool::{
     OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,
 };
 pub use turn::{
-    Budgets, Cause, EndedTurn, Image, IndexedTurn, ModelRef, Purpose, StopReason, TurnError,
-    TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
+    Budgets, Cause, EndedTurn, Image, IndexedTurn, InputPiece, ModelRef, Purpose, StopReason,
+    TextMark, TurnError, TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };
 pub use upload::{FileUpload, UploadedFile, WorkFolders};
 pub use workspace_files::{FileCall, FileListing, FileReply, ListedFile, ListedKind, ReadFile};

@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carried;
 use crate::{
-    Approvals, Ask, Assignment, Budgets, CallRef, Effects, Entry, Event, Fact, ForkedFrom, Growth,
-    ItemFact, ItemId, ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce,
+    Approvals, Ask, Assignment, Budgets, CallRef, Entry, Event, Fact, ForkedFrom, Growth, ItemFact,
+    ItemId, ModelRef, Opening, OutputStream, PART_BREAK, PlanStep, ReasoningKind, SandboxInForce,
     SandboxMode, Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp,
     ToolCall, ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
 };
@@ -223,6 +223,9 @@ pub struct RunningTurn {
     pub live: Vec<Growing>,
     /// The durable events of this turn so far, oldest first.
     pub events: Vec<Event>,
+    /// What was said to it and has no place in the transcript yet.
+    #[serde(default)]
+    pub unplaced: Vec<ItemId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -277,10 +280,8 @@ impl Growing {
                 content,
                 kind,
                 text,
-            } => {
-                let opening = Opening::Reasoning(*kind);
-                (item, *content, opening, Growth::Reasoning(*kind), text)
-            }
+                breaks,
+            } => return self.thought_so_far((item, *content), *kind, text, breaks),
             LiveItem::ToolInput {
                 item,
                 content,
@@ -317,6 +318,45 @@ impl Growing {
         std::iter::once(started).chain(grew).collect()
     }
 
+    /// A thought, part by part.
+    fn thought_so_far(
+        &self,
+        (item, content): (&ItemId, u32),
+        kind: ReasoningKind,
+        text: &str,
+        breaks: &[usize],
+    ) -> Vec<Fact> {
+        let fact = |tag: StreamTag, what: ItemFact| Fact::Item {
+            tag,
+            item: item.clone(),
+            content,
+            what,
+        };
+        let opening = Opening::Reasoning(kind);
+        let mut facts = vec![fact(self.tag.clone(), ItemFact::Started { opening })];
+        let mut grow = |growth: Growth, delta: &str| {
+            if !delta.is_empty() {
+                let delta = delta.to_owned();
+                facts.push(fact(self.grown(), ItemFact::Grew { growth, delta }));
+            }
+        };
+        let (mut from, mut part) = (0, 0);
+        for end in breaks.iter().copied() {
+            let parted = text.get(from..end).unwrap_or_default();
+            let (words, blank) = match parted.strip_suffix(PART_BREAK) {
+                Some(words) => (words, PART_BREAK),
+                None => (parted, ""),
+            };
+            grow(Growth::Reasoning { kind, part }, words);
+            part += 1;
+            grow(Growth::ReasoningPart { kind, part }, blank);
+            from = end;
+        }
+        let rest = text.get(from..).unwrap_or_default();
+        grow(Growth::Reasoning { kind, part }, rest);
+        facts
+    }
+
     /// The tag of the last growth.
     fn grown(&self) -> StreamTag {
         StreamTag {
@@ -344,6 +384,9 @@ pub enum LiveItem {
         content: u32,
         kind: ReasoningKind,
         text: String,
+        /// As in the item that it becomes.
+        #[serde(default)]
+        breaks: Vec<usize>,
     },
     ToolInput {
         item: ItemId,

@@ -85,6 +85,25 @@ impl CallRef {
     }
 }
 
+/// Names of pictures that a model can be shown.
+const PICTURE_ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+
+impl ToolCall {
+    /// The picture that it looks at, as the call names it.
+    pub fn picture(&self) -> Option<&str> {
+        let Subject::Files(files) = &self.subject else {
+            return None;
+        };
+        let [file] = files.as_slice() else {
+            return None;
+        };
+        let ending = std::path::Path::new(&file.path).extension()?;
+        let ending = ending.to_string_lossy().to_ascii_lowercase();
+        let is_picture = PICTURE_ENDINGS.contains(&ending.as_str());
+        (is_picture && self.effects == Effects::READS).then_some(file.path.as_str())
+    }
+}
+
 impl From<&ToolCall> for CallRef {
     fn from(call: &ToolCall) -> Self {
         Self {
@@ -156,6 +175,14 @@ pub enum Subject {
     Web {
         url: String,
     },
+    /// A search of the web.
+    Search {
+        query: String,
+    },
+    /// Another agent that is to work for this call.
+    Agent {
+        prompt: String,
+    },
     Mcp {
         server: String,
         tool: String,
@@ -190,6 +217,8 @@ impl Subject {
             Subject::Files(files) => files,
             Subject::Command { .. }
             | Subject::Web { .. }
+            | Subject::Search { .. }
+            | Subject::Agent { .. }
             | Subject::Mcp { .. }
             | Subject::Question
             | Subject::Plan
@@ -211,7 +240,12 @@ impl Subject {
                 };
                 Subject::Files(files.iter().map(named).collect())
             }
+            // Its words are in what it was called with.
+            Subject::Agent { .. } => Subject::Agent {
+                prompt: String::new(),
+            },
             Subject::Web { .. }
+            | Subject::Search { .. }
             | Subject::Mcp { .. }
             | Subject::Question
             | Subject::Plan
@@ -224,6 +258,8 @@ impl Subject {
             Subject::Files(files) => files.iter().any(|file| file.preview.is_some()),
             Subject::Command { .. }
             | Subject::Web { .. }
+            | Subject::Search { .. }
+            | Subject::Agent { .. }
             | Subject::Mcp { .. }
             | Subject::Question
             | Subject::Plan

@@ -63,10 +63,7 @@ impl Codex {
                 }
             }
             CodexRequest::ThreadResume(params) => {
-                let thread = parse(&params.thread_id)?;
-                let turns = params.exclude_turns != Some(true);
-                let waiting = CodexPurpose::Resume { id, turns };
-                self.calls.listen(out, waiting, thread);
+                return self.thread_resume(out, id, &params);
             }
             CodexRequest::ThreadTurnsList(params) => return self.turn_list(out, id, &params),
             CodexRequest::ThreadNameSet(params) => {

@@ -7,6 +7,7 @@ use vocabulary::{
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::refuse::CodexError;
+use super::resuming::FirstPage;
 use super::tell::{notify, tell};
 use super::wire::notice::ThreadStarted;
 use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse, TurnSteerResponse};
@@ -20,7 +21,7 @@ impl Codex {
     pub(super) fn answer(
         &mut self,
         out: &mut Vec<Action>,
-        waiting: &CodexPurpose,
+        waiting: &mut CodexPurpose,
         reply: Reply,
     ) -> Result<(), Refusal> {
         match waiting {
@@ -56,7 +57,12 @@ impl Codex {
                 self.calls.listen(out, waiting, card.id);
             }
             CodexPurpose::StartListen(id) => self.started(out, id, &*reply.view()?),
-            CodexPurpose::Resume { id, turns } => self.resumed(out, id, &*reply.view()?, *turns),
+            CodexPurpose::ResumePage { id, turns, listing } => {
+                self.page_read(out, (id, *turns), *listing, *reply.turns()?);
+            }
+            CodexPurpose::Resume { id, turns, page } => {
+                self.resumed(out, (id, *turns), &*reply.view()?, page.as_deref_mut());
+            }
             CodexPurpose::Read(id) => {
                 let thread = reply.thread()?;
                 let thread = show::thread(self.speaking(), &thread, Vec::new());
@@ -172,6 +178,7 @@ impl Codex {
             | CodexPurpose::SignOut(id, _)
             | CodexPurpose::ModelList(id, _)
             | CodexPurpose::TurnList(id, _)
+            | CodexPurpose::ResumePage { id, .. }
             | CodexPurpose::Resume { id, .. }
             | CodexPurpose::Read(id)
             | CodexPurpose::ReadTurns(id)
@@ -234,14 +241,25 @@ impl Codex {
 
     /// The turns so far, then every open ask as the request it was. A client of zane may have
     /// subscribed before; what it was asked then is not asked twice.
-    fn resumed(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView, turns_shown: bool) {
+    fn resumed(
+        &mut self,
+        out: &mut Vec<Action>,
+        (id, turns_shown): (&Id, bool),
+        view: &ThreadView,
+        mut page: Option<&mut FirstPage>,
+    ) {
         let new = self.listening.begin(view);
         let thread = &view.thread;
         let turns = self.turns_of(view);
         let kinds: Vec<_> = view.asks.iter().map(|open| &open.ask.kind).collect();
-        let opened = show::opened(self.speaking(), view, &kinds, turns);
+        let items_shown = turns_shown || page.as_ref().is_some_and(|page| page.shows_items());
+        let first = page.as_mut();
+        let first = first.and_then(|page| page.as_of(self.endpoint, view));
+        let is_told = turns_shown || items_shown && first.is_some();
+        let mut opened = show::opened(self.speaking(), view, &kinds, turns);
+        opened.initial_turns_page = first;
         send(out, respond(id, &opened));
-        if !turns_shown {
+        if !is_told {
             self.so_far(out, view);
         }
         self.plan(out, view);

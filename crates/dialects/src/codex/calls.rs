@@ -6,6 +6,7 @@ use super::config::ConfigPurpose;
 use super::forks::ForkPurpose;
 use super::inventory::InventoryPurpose;
 use super::orders::OrderPurpose;
+use super::resuming::FirstPage;
 use super::server_login::ServerLoginPurpose;
 use super::settings::SettingsPurpose;
 use super::terminals::TerminalPurpose;
@@ -44,9 +45,16 @@ pub enum CodexPurpose {
     ServerList(Id, ListMcpServerStatusParams),
     StartCreate(Id),
     StartListen(Id),
+    /// A page of a thread's turns, before it is heard.
+    ResumePage {
+        id: Id,
+        turns: bool,
+        listing: TurnListing,
+    },
     Resume {
         id: Id,
         turns: bool,
+        page: Option<Box<FirstPage>>,
     },
     Read(Id),
     ReadTurns(Id),

@@ -50,7 +50,6 @@ use super::wire::terminals::{
     TerminalInteraction, TerminalListParams, TerminalParams, TerminalWriteParams,
     ThreadBackgroundTerminal, ThreadBackgroundTerminalsTerminateResponse,
 };
-use super::wire::thread::Thread;
 use super::wire::thread_list::{
     ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
     ThreadSearchResponse,
@@ -131,7 +130,6 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ItemCompleted<'static>>("item/completed")
         .notification::<Delta<'static>>("item/agentMessage/delta")
         .notification::<Delta<'static>>("item/plan/delta")
-        .notification::<Delta<'static>>("item/reasoning/textDelta")
         .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
         .notification::<Value>("item/reasoning/summaryPartAdded")
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
@@ -159,6 +157,8 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<Empty>();
     match endpoint {
         Endpoint::Zane => table
+            .notification::<Delta<'static>>("item/reasoning/textDelta")
+            .notification::<Delta<'static>>("item/fileChange/outputDelta")
             .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
             .other::<ServerControl<'static>>(),
         Endpoint::Codex => inventory_results(table)

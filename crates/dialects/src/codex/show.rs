@@ -1,7 +1,8 @@
 //! Threads, turns and their statuses in each endpoint's spelling.
 
 use vocabulary::{
-    AskKind, Status, Thread as CoreThread, ThreadView, TurnErrorKind, TurnId, TurnOutcome,
+    AskKind, Status, Thread as CoreThread, ThreadView, Timestamp, TurnErrorKind, TurnId,
+    TurnOutcome,
 };
 
 use super::Endpoint;
@@ -66,6 +67,7 @@ pub fn opened<'a>(
         active_permission_profile: permissions::active_profile(&known.settings, view.sandbox),
         reasoning_effort: view.effort.as_deref(),
         thread: loaded(speaking, known, asks, turns),
+        initial_turns_page: None,
     }
 }
 
@@ -148,7 +150,14 @@ pub fn turn(endpoint: Endpoint, turn: &TurnId) -> Turn<'_> {
         error: None,
         started_at: None,
         completed_at: None,
+        duration_ms: None,
     }
+}
+
+/// How long a turn took that has ended.
+pub fn duration_ms(started_at: Option<Timestamp>, ended_at: Timestamp) -> Option<i64> {
+    let started_at = started_at?;
+    Some(ended_at.millis().saturating_sub(started_at.millis()).max(0))
 }
 
 /// No outcome: it runs.

@@ -8,7 +8,7 @@ use super::act::parse;
 use super::calls::CodexPurpose;
 use super::orders::OrderPurpose;
 use super::refuse::CodexError;
-use super::tell::{EventForClient, notify};
+use super::tell::EventForClient;
 use super::wire::params::ThreadParams;
 use super::wire::results::{Empty, Page};
 use super::wire::terminals::{
@@ -204,5 +204,5 @@ pub fn interacted(
         process_id: process.to_string(),
         stdin,
     };
-    notify("item/commandExecution/terminalInteraction", &params)
+    told.notify("item/commandExecution/terminalInteraction", &params)
 }

@@ -4,6 +4,7 @@ mod anything;
 mod asking;
 mod forks;
 mod inventory;
+mod items;
 mod listing;
 mod methods;
 mod offering;

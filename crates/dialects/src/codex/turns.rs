@@ -98,6 +98,7 @@ impl Codex {
         let summary = thinking::summary("turn/start: summary", params.summary.as_deref())?;
         let mode = mode.map(|mode| mode.changes(known)).unwrap_or_default();
         let images = std::mem::take(&mut said.images);
+        let pieces = std::mem::take(&mut said.pieces);
         let (text, display) = said.into_texts();
         Ok(StartTurn {
             changes: Box::new(Changes {
@@ -108,6 +109,7 @@ impl Codex {
             }),
             listen: None,
             images,
+            pieces,
             thread,
             text,
             display,
@@ -145,12 +147,14 @@ impl Codex {
             return Err(CodexError::params("turn/steer: input: must not be empty"));
         }
         let images = std::mem::take(&mut said.images);
+        let pieces = std::mem::take(&mut said.pieces);
         let call = Call::SteerTurn(SteerTurn {
             thread,
             turn: Some(TurnId::new(params.expected_turn_id)),
             text: said.into_texts().0,
             client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
             images,
+            pieces,
         });
         self.calls.make(out, CodexPurpose::Steer(id), call);
         Ok(())

@@ -110,7 +110,9 @@ fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
         // What a sub-agent does is its own history; the call it works for is in this one.
         Fact::Tool(ToolEvent { call, what, .. }) if call.agent.is_none() => match what {
             ToolFact::Planned { .. } => Some(MessagePiece::Assistant(tool_call(call))),
-            ToolFact::Finished { outcome } => Some(MessagePiece::Tool(tool_result(call, outcome))),
+            ToolFact::Finished { outcome, .. } => {
+                Some(MessagePiece::Tool(tool_result(call, outcome)))
+            }
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }

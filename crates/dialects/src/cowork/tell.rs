@@ -118,6 +118,7 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
             reasoning,
             usage,
             model,
+            ..
         } => {
             let said = turn::TurnResult {
                 text,
@@ -128,7 +129,7 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
             turn::finished(session, turn, outcome, said)
         }
         TurnFact::PlanChanged { steps, .. } => vec![thread::todos(session, steps)],
-        TurnFact::UsageAdded { .. } => Vec::new(),
+        TurnFact::SteerPlaced { .. } | TurnFact::UsageAdded { .. } => Vec::new(),
     }
 }
 
@@ -167,8 +168,8 @@ fn tool(chunks: Chunks<'_>, call: &ToolCall, what: &ToolFact) -> Vec<Frame> {
         ToolFact::Reached => log_lines::reached(chunks.session, call)
             .into_iter()
             .collect(),
-        ToolFact::Finished { outcome } if is_part => tools::finished(chunks, call, outcome),
-        ToolFact::Finished { outcome } => {
+        ToolFact::Finished { outcome, .. } if is_part => tools::finished(chunks, call, outcome),
+        ToolFact::Finished { outcome, .. } => {
             let log = log_lines::finished(chunks.session, call, outcome);
             log.into_iter().collect()
         }

@@ -216,7 +216,10 @@ fn implied(fact: &Fact) -> Option<(Status, StatusReason)> {
             AskFact::Progressed { .. } => None,
         },
         Fact::Turn(
-            TurnFact::Steered { .. } | TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. },
+            TurnFact::Steered { .. }
+            | TurnFact::SteerPlaced { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. },
         )
         | Fact::Thread(_)
         | Fact::Step { .. }

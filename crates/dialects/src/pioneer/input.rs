@@ -39,6 +39,7 @@ pub fn read(input: &[UserInput]) -> Result<TurnInput, String> {
         false => Ok(TurnInput {
             text,
             images,
+            pieces: Vec::new(),
             pointed: Vec::new(),
         }),
     }

@@ -213,6 +213,8 @@ fn item<'a>(
         },
         Subject::Files(_)
         | Subject::Web { .. }
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan

@@ -74,7 +74,8 @@ impl Teller<'_> {
                 frame.into_iter().collect()
             }
             ItemFact::Grew {
-                growth: Growth::Reasoning(_) | Growth::ToolInput { .. },
+                growth:
+                    Growth::Reasoning { .. } | Growth::ReasoningPart { .. } | Growth::ToolInput { .. },
                 ..
             } => Vec::new(),
         }
@@ -95,7 +96,9 @@ impl Teller<'_> {
                 };
                 vec![self.turn(method, items::ended(turn, outcome))]
             }
-            TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => Vec::new(),
+            TurnFact::SteerPlaced { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. } => Vec::new(),
         }
     }
 
@@ -143,7 +146,7 @@ impl Teller<'_> {
             ToolFact::Planned { .. } => {
                 self.item("item/started", turn, items::call_started(card, call))
             }
-            ToolFact::Finished { outcome } => {
+            ToolFact::Finished { outcome, .. } => {
                 let ended = items::call_ended(card, call, outcome);
                 self.item("item/completed", turn, ended)
             }

@@ -168,6 +168,7 @@ fn writes() -> Vec<Call> {
             text: String::new(),
             client_message_id: None,
             images: Vec::new(),
+            pieces: Vec::new(),
         }),
         Call::CancelTurn { thread, turn: None },
         Call::AnswerAsk {
@@ -238,6 +239,7 @@ fn start() -> StartTurn {
         images: Vec::new(),
         changes: Box::default(),
         listen: None,
+        pieces: Vec::new(),
     }
 }
 

@@ -183,6 +183,7 @@ impl Session {
                 display: start.display,
                 client_id: start.client_message_id,
                 images: start.images,
+                pieces: start.pieces,
             },
             model: (agent.abilities().uses_model && !matches!(with, TurnStart::UserCommand(_)))
                 .then(|| Arc::new(settings.model.clone())),
@@ -244,6 +245,7 @@ impl Session {
             display: None,
             client_id: steer.client_message_id,
             images: steer.images,
+            pieces: steer.pieces,
         };
         if let Some(client_id) = input.client_id.clone() {
             self.recorder.receipt(Receipt {

@@ -114,6 +114,7 @@ impl Session {
             step: self.live.step(),
             live: self.live.items(),
             events: Vec::new(),
+            unplaced: self.live.unplaced(),
         })
     }
 }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use store::Draft;
 use tokio::time::Instant;
 use vocabulary::{
-    CallRef, Event, Fact, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, PlanMarks,
-    ReasoningKind, Seq, StepFact, StopReason, StreamTag, ToolCall, ToolEvent, ToolFact, TurnId,
+    CallRef, Event, Fact, Growth, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, PlanMarks,
+    ReasoningKind, Seq, StepFact, StopReason, StreamTag, ToolCall, ToolEvent, ToolFact, TurnFact,
+    TurnId, UserInput,
 };
 
 use crate::limits::LIVE_OUTPUT_BYTES_MAX;
@@ -28,6 +29,8 @@ pub struct Live {
     items: Vec<GrowingItem>,
     /// The calls that have not ended.
     calls: Vec<Arc<ToolCall>>,
+    /// What was said to the turn and has no place yet, with the step after which it is read.
+    unplaced: Vec<(u32, UserInput)>,
 }
 
 struct GrowingItem {
@@ -50,6 +53,8 @@ struct About {
     step: u32,
     content: u32,
     reasoning: Option<ReasoningKind>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    breaks: Vec<usize>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     plan: bool,
 }
@@ -79,7 +84,7 @@ impl Live {
                     item: opened(item, *content, opening),
                     saved: 0,
                 }),
-                ItemFact::Grew { delta, .. } => self.grow(tag, item, delta),
+                ItemFact::Grew { growth, delta } => self.grow(tag, item, growth, delta),
                 ItemFact::Finished { body, .. } => self.finish(tag, item, body),
             },
             Fact::Tool(ToolEvent { tag, call, what }) => match what {
@@ -122,9 +127,31 @@ impl Live {
                 | StepFact::Cited { .. }
                 | StepFact::RawReceived { .. } => {}
             },
+            Fact::Turn(TurnFact::Steered {
+                input, after_step, ..
+            }) => self.unplaced.push((*after_step, input.clone())),
+            Fact::Turn(TurnFact::SteerPlaced { input, .. }) => {
+                self.unplaced.retain(|(_, known)| known.item != input.item);
+            }
             Fact::Thread(_) | Fact::Turn(_) | Fact::Ask { .. } | Fact::Files(_) | Fact::Note(_) => {
             }
         }
+    }
+
+    /// What is read by this step at the latest, and has no place yet.
+    pub fn due_at(&self, step: u32) -> Vec<UserInput> {
+        let due = self.unplaced.iter().filter(|(after, _)| *after < step);
+        due.map(|(_, input)| input.clone()).collect()
+    }
+
+    pub fn has_unplaced(&self) -> bool {
+        !self.unplaced.is_empty()
+    }
+
+    /// What was said and has no place yet.
+    pub fn unplaced(&self) -> Vec<ItemId> {
+        let items = self.unplaced.iter().map(|(_, input)| input.item.clone());
+        items.collect()
     }
 
     /// The item that was followed last began at this number.
@@ -144,6 +171,10 @@ impl Live {
     pub fn catch_up(&mut self, events: &[Event], parts: u32) {
         self.next_part = parts;
         for event in events {
+            // Where something was said has its place is told by the first event of its step alone.
+            if let Some(tag) = event.fact.tag() {
+                self.unplaced.retain(|(after, _)| *after >= tag.step);
+            }
             self.follow(&event.fact);
         }
     }
@@ -167,14 +198,18 @@ impl Live {
         }
     }
 
-    fn grow(&mut self, tag: &StreamTag, item: &ItemId, delta: &str) {
+    fn grow(&mut self, tag: &StreamTag, item: &ItemId, growth: &Growth, delta: &str) {
         let known = self.items.iter_mut().rev().find(|known| known.id() == item);
         let Some(growing) = known else { return };
         growing.part = tag.part;
         match &mut growing.item {
-            LiveItem::Text { text, .. }
-            | LiveItem::Plan { text, .. }
-            | LiveItem::Reasoning { text, .. } => text.push_str(delta),
+            LiveItem::Text { text, .. } | LiveItem::Plan { text, .. } => text.push_str(delta),
+            LiveItem::Reasoning { text, breaks, .. } => {
+                text.push_str(delta);
+                if let Growth::ReasoningPart { .. } = growth {
+                    breaks.push(text.len());
+                }
+            }
             LiveItem::ToolInput { json, .. } => json.push_str(delta),
             LiveItem::Output { text, .. } => push_bounded(text, delta),
         }
@@ -182,7 +217,7 @@ impl Live {
 
     fn write(&mut self, tag: &StreamTag, call: &Arc<ToolCall>, delta: &str) {
         if self.items.iter().any(|known| *known.id() == call.item) {
-            return self.grow(tag, &call.item, delta);
+            return self.grow(tag, &call.item, &Growth::Text, delta);
         }
         self.items.push(GrowingItem {
             began: None,
@@ -310,6 +345,7 @@ impl GrowingItem {
                 content,
                 kind,
                 text,
+                breaks,
                 ..
             } => (
                 *content,
@@ -317,6 +353,7 @@ impl GrowingItem {
                     native: None,
                     kind: *kind,
                     text: text.clone(),
+                    breaks: breaks.clone(),
                     partial: true,
                 },
             ),
@@ -335,9 +372,16 @@ impl GrowingItem {
         if text.len() <= self.saved {
             return None;
         }
-        let (content, reasoning) = match &self.item {
-            LiveItem::Text { content, .. } | LiveItem::Plan { content, .. } => (*content, None),
-            LiveItem::Reasoning { content, kind, .. } => (*content, Some(*kind)),
+        let (content, reasoning, breaks) = match &self.item {
+            LiveItem::Text { content, .. } | LiveItem::Plan { content, .. } => {
+                (*content, None, Vec::new())
+            }
+            LiveItem::Reasoning {
+                content,
+                kind,
+                breaks,
+                ..
+            } => (*content, Some(*kind), breaks.clone()),
             LiveItem::ToolInput { .. } | LiveItem::Output { .. } => return None,
         };
         let about = About {
@@ -346,6 +390,7 @@ impl GrowingItem {
             step: self.tag.step,
             content,
             reasoning,
+            breaks,
             plan: matches!(self.item, LiveItem::Plan { .. }),
         };
         let draft = Draft {
@@ -383,6 +428,7 @@ pub fn from_draft(draft: &Draft) -> Option<Fact> {
                     native: None,
                     kind,
                     text,
+                    breaks: about.breaks,
                     partial: true,
                 },
             },
@@ -419,6 +465,7 @@ fn opened(item: &ItemId, content: u32, opening: &Opening) -> LiveItem {
             content,
             kind: *kind,
             text,
+            breaks: Vec::new(),
         },
         Opening::ToolInput { call_id, name } => LiveItem::ToolInput {
             item,

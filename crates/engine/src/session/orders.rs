@@ -66,6 +66,7 @@ impl Session {
             images: Vec::new(),
             changes: Box::default(),
             listen: None,
+            pieces: Vec::new(),
         }
     }
 
@@ -130,7 +131,11 @@ impl Session {
         let Fact::Tool(ToolEvent {
             tag,
             call,
-            what: ToolFact::Finished { outcome },
+            what:
+                ToolFact::Finished {
+                    outcome,
+                    duration_ms: None,
+                },
         }) = fact
         else {
             return;

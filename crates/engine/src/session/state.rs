@@ -255,6 +255,7 @@ impl ThreadState {
                 self.plan_turn = turn.clone();
             }
             TurnFact::UsageAdded { turn, usage, .. } => self.spend(turn.as_ref(), *usage),
+            TurnFact::SteerPlaced { .. } => {}
         }
     }
 
@@ -373,7 +374,11 @@ impl ThreadState {
                 };
                 Some((role, tool.tag.turn.clone(), tool.tag.step))
             }
-            Fact::Turn(TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. })
+            Fact::Turn(
+                TurnFact::SteerPlaced { .. }
+                | TurnFact::PlanChanged { .. }
+                | TurnFact::UsageAdded { .. },
+            )
             | Fact::Item { .. }
             | Fact::Step { .. }
             | Fact::Thread(_)

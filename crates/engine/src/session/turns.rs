@@ -314,9 +314,11 @@ impl Session {
             reasoning: self.live.reasoning(),
             usage: running.usage,
             model: running.model.clone(),
+            started_at: Some(running.started_at),
         });
         self.close_all_asks(Closing::Cancelled)?;
         self.forget_turn_grants(turn);
+        self.place_steers(u32::MAX)?;
         let by = self
             .turn
             .as_ref()
@@ -394,7 +396,12 @@ impl Session {
             };
             let outcome = interrupted(known, why);
             let call = self.live.call(&known.call);
-            Fact::tool(tag, call, ToolFact::Finished { outcome })
+            let duration_ms = None;
+            let what = ToolFact::Finished {
+                outcome,
+                duration_ms,
+            };
+            Fact::tool(tag, call, what)
         })
         .collect()
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tools::sandbox::Mode;
 use tools::{Sandbox, Tool};
 use vocabulary::{AgentMode, SandboxMode, Subject, ThreadSettings, ToolCall};
 
@@ -50,6 +51,14 @@ impl Turn {
         self.reviews || self.permits.borrow().settings.mode == AgentMode::Plan
     }
 
+    /// Whether there is any use in commands: none where the agent plans and nothing would hold them. What
+    /// holds is known once a turn was told of it.
+    pub fn may_run_commands(&self) -> bool {
+        let sandbox = self.shared.sandbox.get();
+        let is_open = sandbox.is_some_and(|found| found.mode() == Mode::Nothing);
+        !(is_open && self.is_planning())
+    }
+
     pub fn only_reads(&self) -> bool {
         self.reviews || only_reads(&self.permits.borrow().settings)
     }
@@ -90,8 +99,7 @@ impl Turn {
             };
             return Some(why.to_owned());
         }
-        let is_open = call.is_command()
-            && self.shared.sandbox().await.mode() == tools::sandbox::Mode::Nothing;
+        let is_open = call.is_command() && self.shared.sandbox().await.mode() == Mode::Nothing;
         is_open.then(|| NO_FENCE.to_owned())
     }
 }

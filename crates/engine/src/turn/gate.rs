@@ -342,6 +342,8 @@ fn command_of(call: &ToolCall) -> Option<&str> {
         Subject::Command { line, .. } => Some(line),
         Subject::Files(_)
         | Subject::Web { .. }
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan
@@ -355,6 +357,8 @@ fn host_of(call: &ToolCall) -> Option<String> {
         Subject::Web { url } => tools::web::host_of(url),
         Subject::Command { .. }
         | Subject::Files(_)
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan
@@ -399,6 +403,8 @@ fn decided(turn: &Turn, call: &ToolCall, scope: &Scope, judgement: &Judgement) -
             .collect(),
         Subject::Command { .. }
         | Subject::Web { .. }
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan

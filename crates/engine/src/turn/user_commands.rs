@@ -132,7 +132,8 @@ pub async fn run(
     turn.tell(Fact::tool(tag.clone(), Arc::clone(call), ToolFact::Reached))
         .await?;
     let outcome = outcome_of(turn, tag, command).await?;
-    tooling::tell_end(turn, tag, call, &outcome).await
+    // What it gives says how long it took.
+    tooling::tell_end(turn, tag, call, &outcome, None).await
 }
 
 async fn outcome_of(

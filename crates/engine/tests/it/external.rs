@@ -81,7 +81,7 @@ fn words(ear: &Ear) -> Vec<String> {
             ToolFact::Planned { .. } => Some(format!("plans {}", tool.call.name)),
             ToolFact::Started => Some(format!("starts {}", tool.call.name)),
             ToolFact::Wrote { delta, .. } => Some(format!("wrote {delta:?}")),
-            ToolFact::Finished { outcome } => Some(match outcome {
+            ToolFact::Finished { outcome, .. } => Some(match outcome {
                 ToolOutcome::Succeeded(output) => format!("did {:?}", output.words()),
                 ToolOutcome::Failed { error } => format!("failed {error:?}"),
                 ToolOutcome::Denied(_) => "denied".to_owned(),

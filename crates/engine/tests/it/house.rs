@@ -444,6 +444,7 @@ pub fn said(thread: ThreadId, text: &str) -> StartTurn {
         client_turn_id: None,
         idempotency: Idempotency::Lasting,
         images: Vec::new(),
+        pieces: Vec::new(),
     }
 }
 
@@ -454,6 +455,7 @@ pub fn steered(thread: ThreadId, text: &str) -> SteerTurn {
         text: text.to_owned(),
         client_message_id: None,
         images: Vec::new(),
+        pieces: Vec::new(),
     }
 }
 

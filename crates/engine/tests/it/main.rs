@@ -33,6 +33,7 @@ mod orders;
 mod outside;
 mod pasts;
 mod pictures;
+mod planning;
 mod puppet;
 mod recall;
 mod requests;

@@ -42,7 +42,7 @@ fn is_end(fact: &Fact) -> bool {
 async fn ended(ear: &mut Ear) -> (std::sync::Arc<ToolCall>, ToolOutcome) {
     match ear.fact(is_end).await {
         Fact::Tool(tool) => match tool.what {
-            ToolFact::Finished { outcome } => (tool.call, outcome),
+            ToolFact::Finished { outcome, .. } => (tool.call, outcome),
             other => panic!("no end: {other:?}"),
         },
         other => panic!("no call: {other:?}"),
@@ -325,7 +325,7 @@ async fn a_command_that_ran_when_the_process_died_ends_as_interrupted_and_is_not
     let facts = house.log(thread).await;
     let ends: Vec<&Fact> = facts.iter().filter(|fact| is_end(fact)).collect();
     assert!(
-        matches!(&ends[..], [Fact::Tool(tool)] if matches!(tool.what, ToolFact::Finished { outcome: ToolOutcome::Interrupted(_) })),
+        matches!(&ends[..], [Fact::Tool(tool)] if matches!(tool.what, ToolFact::Finished { outcome: ToolOutcome::Interrupted(_), .. })),
         "{ends:?}"
     );
 }

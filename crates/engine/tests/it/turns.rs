@@ -43,6 +43,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::Turn(TurnFact::Started { .. }) => "turn started",
         Fact::Turn(TurnFact::Finished { .. }) => "turn finished",
         Fact::Turn(TurnFact::Steered { .. }) => "steered",
+        Fact::Turn(TurnFact::SteerPlaced { .. }) => "steer placed",
         Fact::Step {
             what: StepFact::Compacted { .. },
             ..

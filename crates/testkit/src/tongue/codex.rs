@@ -31,8 +31,6 @@ pub struct Codex {
     next: VecDeque<String>,
     /// Asks that come behind a resumed thread before it counts as connected.
     owed_ask: bool,
-    /// What was said to a running turn is shown as its item.
-    steering: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,7 +59,6 @@ impl Codex {
             waiting: Vec::new(),
             next: VecDeque::new(),
             owed_ask: false,
-            steering: false,
         }
     }
 
@@ -199,12 +196,6 @@ impl Codex {
             }
             "turn/completed" => vec![Signal::Rest],
             "thread/name/updated" | "thread/archived" | "thread/unarchived" => vec![Signal::Done],
-            "item/completed"
-                if params["item"]["type"] == "userMessage"
-                    && std::mem::take(&mut self.steering) =>
-            {
-                vec![Signal::Done]
-            }
             _ => Vec::new(),
         }
     }
@@ -276,8 +267,7 @@ impl Tongue for Codex {
                 let turn = self.turn.as_deref().context("no turn yet")?;
                 let input = json!([{ "type": "text", "text": text }]);
                 let params = json!({ "threadId": thread, "input": input, "expectedTurnId": turn });
-                self.steering = true;
-                self.request(Expects::Told, "turn/steer", &params)
+                self.request(Expects::Result, "turn/steer", &params)
             }
             Deed::Read => match self.form {
                 Form::Zane => self.request(Expects::Result, "thread/resume", &only),

@@ -27,8 +27,13 @@ pub(super) enum Stopped {
 
 impl Stopped {
     /// For the model, behind what the command said.
-    pub fn note(&self) -> String {
+    pub fn note(&self, scope: &Scope) -> String {
         let wanted = self.wanted();
+        if scope.outside.no_more {
+            return format!(
+                "[the sandbox stopped this: {wanted}. You are planning, so nothing more is given.]"
+            );
+        }
         let escalate = match self {
             Stopped::WritingInside => "write",
             Stopped::Network(_) => "network",
@@ -365,11 +370,16 @@ mod tests {
 
     #[test]
     fn the_note_says_what_was_wanted_and_how_to_ask_for_it() {
-        let note = Stopped::Network(Some("example.com".to_owned())).note();
+        let mut scope = crate::scratch::Scratch::new().scope();
+        let stopped = Stopped::Network(Some("example.com".to_owned()));
+        let note = stopped.note(&scope);
         assert_eq!(
             note,
             "[the sandbox stopped this: it wanted the network (example.com). If the task needs it, \
              call again with \"escalate\": \"network\" and a \"reason\"; the user is asked then.]"
         );
+        scope.outside.no_more = true;
+        let note = stopped.note(&scope);
+        assert!(!note.contains("escalate"), "{note}");
     }
 }

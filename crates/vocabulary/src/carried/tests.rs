@@ -93,6 +93,7 @@ fn finished() -> Fact {
         reasoning: vec![(ReasoningKind::Summary, "because".to_owned())],
         usage: None,
         model: Some(Arc::new(model())),
+        started_at: None,
     })
 }
 
@@ -102,6 +103,7 @@ fn events() -> Vec<Event> {
         outcome: ToolOutcome::NotRun {
             why: "no".to_owned(),
         },
+        duration_ms: None,
     };
     let of_call = [ToolFact::Planned { content: 1 }, ToolFact::Started, ended];
     let of_call = of_call.map(|what| Fact::tool(tag(4), call(), what));

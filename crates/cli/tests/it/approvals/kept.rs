@@ -139,7 +139,7 @@ fn a_thread_is_given_the_network_and_another_is_not() {
         tell(LIMIT, async {
             let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
             let port = listener.local_addr()?.port();
-            let start = json!({"approvalPolicy": "never", "sandbox": "workspace-write"});
+            let start = json!({"approvalPolicy": "on-failure", "sandbox": "workspace-write"});
             let mut desk = Desk::open(&["--sandbox", fence], start).await?;
             let reach = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) && touch reached");
             let line = json!({"command": reach});

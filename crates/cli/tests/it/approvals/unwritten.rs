@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::{Desk, DeskStart};
+use super::DeskStart;
 use crate::tell;
 
 const LIMIT: Duration = Duration::from_secs(120);
@@ -266,6 +266,7 @@ fn nothing_is_written_by_an_agent_that_plans_whatever_a_person_says() {
 
 #[test]
 fn nothing_is_written_outside_of_a_thread_that_writes_in_its_workspace() {
-    let start = json!({"sandbox": "workspace-write", "approvalPolicy": "on-request"});
+    // So that the commands themselves are tried: what they are asked for is to leave.
+    let start = json!({"sandbox": "workspace-write", "approvalPolicy": "on-failure"});
     tell(LIMIT, attempt(start, false, "default", "decline"));
 }

@@ -1,10 +1,11 @@
 //! A turn's two ends, its plan, and what is said about its thread.
 
 use vocabulary::{
-    ItemId, PlanStep, PlanStepStatus, StreamTag, Title, TurnId, TurnOutcome, Usage, UserInput,
+    ItemId, PlanStep, PlanStepStatus, StreamTag, Timestamp, Title, TurnId, TurnOutcome, Usage,
+    UserInput,
 };
 
-use super::{EventForClient, items, notify};
+use super::{EventForClient, items};
 use crate::Frame;
 use crate::codex::wire::item::ThreadItem;
 use crate::codex::wire::notice::{
@@ -18,7 +19,7 @@ use crate::codex::{Endpoint, show};
 pub fn status(told: EventForClient<'_>, status: ThreadStatus) -> Frame {
     let thread_id = told.thread;
     let params = ThreadStatusChanged { thread_id, status };
-    notify("thread/status/changed", &params)
+    told.notify("thread/status/changed", &params)
 }
 
 pub fn named(told: EventForClient<'_>, title: &Title) -> Frame {
@@ -27,13 +28,13 @@ pub fn named(told: EventForClient<'_>, title: &Title) -> Frame {
         thread_name: &title.text,
         name: &title.text,
     };
-    notify("thread/name/updated", &params)
+    told.notify("thread/name/updated", &params)
 }
 
 /// The turns that are left are read again by who shows them.
 pub fn reverted(told: EventForClient<'_>) -> Frame {
     let thread_id = told.thread;
-    notify("thread/reverted", &ThreadNamed { thread_id })
+    told.notify("thread/reverted", &ThreadNamed { thread_id })
 }
 
 pub fn archived(told: EventForClient<'_>, archived: bool) -> Frame {
@@ -42,7 +43,7 @@ pub fn archived(told: EventForClient<'_>, archived: bool) -> Frame {
         false => "thread/unarchived",
     };
     let thread_id = told.thread;
-    notify(method, &ThreadNamed { thread_id })
+    told.notify(method, &ThreadNamed { thread_id })
 }
 
 /// A turn that was ordered has no input: nothing was said.
@@ -55,7 +56,7 @@ pub fn started(told: EventForClient<'_>, turn: &TurnId, input: Option<&UserInput
         },
     };
     let running = status(told, show::running_status(told.endpoint));
-    let mut frames = vec![running, notify("turn/started", &started)];
+    let mut frames = vec![running, told.notify("turn/started", &started)];
     frames.extend(input.into_iter().flat_map(|input| said(told, turn, input)));
     frames
 }
@@ -77,7 +78,12 @@ pub fn whole(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) -> V
     ]
 }
 
-pub fn finished(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Vec<Frame> {
+pub fn finished(
+    told: EventForClient<'_>,
+    turn: &TurnId,
+    outcome: &TurnOutcome,
+    started_at: Option<Timestamp>,
+) -> Vec<Frame> {
     let failed = failed(told, turn, outcome);
     let rest = status(told, show::rest_status(told.endpoint, outcome));
     let completed = TurnChanged {
@@ -85,11 +91,13 @@ pub fn finished(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) 
         turn: Turn {
             status: show::turn_status(told.endpoint, Some(outcome)),
             error: show::turn_error(outcome),
+            started_at: started_at.map(Timestamp::seconds),
             completed_at: Some(told.event.at.seconds()),
+            duration_ms: show::duration_ms(started_at, told.event.at),
             ..show::turn(told.endpoint, turn)
         },
     };
-    let completed = notify("turn/completed", &completed);
+    let completed = told.notify("turn/completed", &completed);
     failed.into_iter().chain([rest, completed]).collect()
 }
 
@@ -102,7 +110,7 @@ fn failed(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Opt
         error: error.clone(),
         will_retry: false,
     };
-    Some(notify("error", &params))
+    Some(told.notify("error", &params))
 }
 
 /// The request is made again: an error that does not end the turn.
@@ -128,7 +136,7 @@ pub fn delayed(
         },
         will_retry: true,
     };
-    notify("error", &params)
+    told.notify("error", &params)
 }
 
 /// The thread's sum, and this step's own, which is what its context holds now. Nothing is told of a
@@ -154,7 +162,7 @@ pub fn used(
         },
         flat: total,
     };
-    vec![notify("thread/tokenUsage/updated", &params)]
+    vec![told.notify("thread/tokenUsage/updated", &params)]
 }
 
 fn breakdown(usage: Usage) -> TokenUsageBreakdown {
@@ -174,7 +182,7 @@ pub fn diffed(told: EventForClient<'_>, turn: &TurnId, diff: &str) -> Frame {
         turn_id: turn.as_str(),
         diff,
     };
-    notify("turn/diff/updated", &params)
+    told.notify("turn/diff/updated", &params)
 }
 
 /// A plan that no turn made has nobody to be told to: clients show it within a turn.
@@ -189,7 +197,7 @@ pub fn planned(told: EventForClient<'_>, turn: Option<&TurnId>, steps: &[PlanSte
         explanation: None,
         plan: steps.iter().map(step).collect(),
     };
-    vec![notify("turn/plan/updated", &params)]
+    vec![told.notify("turn/plan/updated", &params)]
 }
 
 fn plan_step(endpoint: Endpoint, step: &PlanStep) -> TurnPlanStep<'_> {

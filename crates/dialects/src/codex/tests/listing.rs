@@ -67,6 +67,7 @@ fn entries(number: u64) -> Vec<Entry> {
             text: "Go".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         model: tag().model,
     };
@@ -77,6 +78,7 @@ fn entries(number: u64) -> Vec<Entry> {
         reasoning: Vec::new(),
         usage: None,
         model: tag().model,
+        started_at: None,
     };
     let facts = [
         Fact::Turn(started),
@@ -205,6 +207,39 @@ fn turns_come_with_all_items_or_none() {
         assert_eq!(turn["completedAt"], json!(NOW.seconds()));
         assert_eq!(turn["error"]["message"], "spent");
     }
+}
+
+#[test]
+fn a_resume_may_bring_a_first_page() {
+    let wanted = json!({ "limit": 2, "itemsView": "full" });
+    let params = json!({ "threadId": THREAD, "excludeTurns": true, "initialTurnsPage": wanted });
+    let resumed = |message_count| {
+        let mut stub = Stub::ready(Endpoint::Codex);
+        stub.ask(1, "thread/resume", params.clone());
+        assert!(matches!(
+            stub.call(),
+            Call::ReadTurns {
+                selection: TurnSelection::Newest,
+                limit: 2,
+                entries: true,
+                ..
+            }
+        ));
+        stub.reply(Ok(page(&[7, 6], true, true)));
+        let mut heard = view();
+        heard.thread.message_count = message_count;
+        stub.reply(Ok(Reply::View(Box::new(heard))));
+        stub.take().remove(0)["result"].take()
+    };
+    let result = resumed(0);
+    assert_eq!(result["thread"]["turns"], json!([]));
+    let first = &result["initialTurnsPage"];
+    assert_eq!(ids(first), ["t7", "t6"]);
+    assert_eq!(first["data"][0]["items"].as_array().map(Vec::len), Some(3));
+    assert_eq!(first["nextCursor"], "6");
+    let changed = resumed(3);
+    let missing = changed.get("initialTurnsPage").is_none();
+    assert!(missing, "a turn came and went while the page was read");
 }
 
 #[test]

@@ -181,6 +181,7 @@ fn a_turn_that_was_ordered_has_no_message_of_a_user_and_a_review_has_two_ends() 
                 display: Some("/compact".to_owned()),
                 client_id: None,
                 images: Vec::new(),
+                pieces: Vec::new(),
             },
             model: None,
         })

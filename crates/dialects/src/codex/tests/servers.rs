@@ -60,6 +60,7 @@ fn finished() -> ToolFact {
     ];
     ToolFact::Finished {
         outcome: ToolOutcome::Succeeded(ToolOutput::Content(blocks)),
+        duration_ms: None,
     }
 }
 
@@ -109,7 +110,14 @@ fn a_tool_of_ours_is_no_servers_but_where_nothing_else_is_shown() {
     );
     let why = "not run: stopped".to_owned();
     let outcome = ToolOutcome::NotRun { why };
-    let sent = told(Endpoint::Codex, look(), ToolFact::Finished { outcome });
+    let sent = told(
+        Endpoint::Codex,
+        look(),
+        ToolFact::Finished {
+            outcome,
+            duration_ms: None,
+        },
+    );
     let item = &sent[0]["params"]["item"];
     let content = json!([{ "type": "inputText", "text": "not run: stopped" }]);
     assert_eq!(item["contentItems"], content);

@@ -117,11 +117,14 @@ impl Stub {
             0 => Vec::new(),
             _ => tell::tell(&card, &event, self.endpoint),
         };
-        shared
-            .iter()
-            .map(|frame| json_of(frame))
-            .chain(own)
-            .collect()
+        let without_time = |frame: &String| {
+            let mut frame = json_of(frame);
+            if let Some(fields) = frame.as_object_mut() {
+                fields.remove("emittedAtMs");
+            }
+            frame
+        };
+        shared.iter().map(without_time).chain(own).collect()
     }
 
     pub fn hear(&mut self, what: Heard<'_>) -> &mut Self {

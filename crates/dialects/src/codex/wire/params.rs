@@ -120,6 +120,20 @@ pub struct ThreadResumeParams {
     pub thread_id: String,
     #[serde(default)]
     pub exclude_turns: Option<bool>,
+    /// With a first page of its turns, as `thread/turns/list` gives them.
+    #[serde(default)]
+    pub initial_turns_page: Option<InitialTurnsPage>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitialTurnsPage {
+    #[serde(default)]
+    pub limit: Option<u32>,
+    #[serde(default)]
+    pub sort_direction: Option<SortDirection>,
+    #[serde(default)]
+    pub items_view: Option<ItemsView>,
 }
 
 /// thread/read
@@ -217,6 +231,9 @@ pub struct UserInput {
     pub kind: String,
     #[serde(default)]
     pub text: Option<String>,
+    /// Of a text: what its client draws in a way of its own.
+    #[serde(default, deserialize_with = "or_none")]
+    pub text_elements: Vec<TextElement>,
     /// Of an `image`.
     #[serde(default)]
     pub url: Option<String>,
@@ -226,6 +243,26 @@ pub struct UserInput {
     /// Of a `skill`.
     #[serde(default)]
     pub name: Option<String>,
+}
+
+/// Null is as good as an empty list.
+fn or_none<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<TextElement>, D::Error> {
+    Option::deserialize(input).map(Option::unwrap_or_default)
+}
+
+/// A place in a text.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TextElement {
+    #[serde(rename = "byteRange")]
+    pub byte_range: ByteRange,
+    #[serde(default)]
+    pub placeholder: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ByteRange {
+    pub start: usize,
+    pub end: usize,
 }
 
 /// turn/steer

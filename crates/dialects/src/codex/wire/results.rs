@@ -108,6 +108,9 @@ pub struct ThreadOpened<'a> {
     pub sandbox: SandboxPolicy,
     pub active_permission_profile: Option<ActivePermissionProfile>,
     pub reasoning_effort: Option<&'a str>,
+    /// Where `thread/resume` asked for one; absent where the thread changed while it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_turns_page: Option<ThreadTurnsListResponse<'a>>,
 }
 
 /// What holds the commands of a thread, as it really is.

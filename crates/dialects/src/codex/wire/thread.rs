@@ -78,6 +78,7 @@ pub struct Turn<'a> {
     pub error: Option<TurnError<'a>>,
     pub started_at: Option<i64>,
     pub completed_at: Option<i64>,
+    pub duration_ms: Option<i64>,
 }
 
 /// Whether `items` is all there is.

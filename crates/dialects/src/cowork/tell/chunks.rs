@@ -126,7 +126,7 @@ pub fn count(fact: &Fact) -> u32 {
         Fact::Item { .. } => 1,
         Fact::Tool(ToolEvent { call, what, .. }) if call.agent.is_none() => match what {
             ToolFact::Planned { .. } => 2,
-            ToolFact::Finished { outcome } => match outcome {
+            ToolFact::Finished { outcome, .. } => match outcome {
                 ToolOutcome::NotRun { .. } => 0,
                 ToolOutcome::Succeeded(_)
                 | ToolOutcome::Failed { .. }

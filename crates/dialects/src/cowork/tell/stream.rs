@@ -103,11 +103,13 @@ pub fn grew(chunks: Chunks<'_>, content: u32, growth: &Growth, delta: &str) -> V
     let id = AsText(ContentId(content));
     let part = match growth {
         Growth::Text | Growth::Plan => Part::TextDelta { id, text: delta },
-        Growth::Reasoning(kind) => Part::ReasoningDelta {
-            id,
-            mode: reasoning_mode(*kind, chunks.tag.model.as_deref()),
-            text: delta,
-        },
+        Growth::Reasoning { kind, .. } | Growth::ReasoningPart { kind, .. } => {
+            Part::ReasoningDelta {
+                id,
+                mode: reasoning_mode(*kind, chunks.tag.model.as_deref()),
+                text: delta,
+            }
+        }
         Growth::ToolInput { call_id } => Part::ToolInputDelta { id: call_id, delta },
     };
     vec![chunks.delta(part, delta.len())]

@@ -46,6 +46,7 @@ fn a_user_message_starts_a_turn() {
             client_message_id: Some("m1".to_owned()),
             client_turn_id: None,
             idempotency: Idempotency::Reconnect { joined_at: Seq(9) },
+            pieces: Vec::new(),
         })
     );
     let turn = TurnId::new("t1");

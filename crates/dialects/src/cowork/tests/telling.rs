@@ -81,6 +81,7 @@ fn finished(outcome: TurnOutcome, text: &str) -> Fact {
         ],
         usage: Some(usage()),
         model: Some(Arc::new(model())),
+        started_at: None,
     })
 }
 
@@ -101,6 +102,7 @@ fn a_turn_starts_with_the_echo() {
                 text: "Review it".to_owned(),
                 display: display.map(str::to_owned),
                 client_id: client_id.map(str::to_owned),
+                pieces: Vec::new(),
             },
             model: Some(Arc::new(model())),
         })
@@ -370,6 +372,7 @@ fn a_fact_makes_as_many_parts_as_it_says() {
                 outcome: ToolOutcome::Failed {
                     error: String::new(),
                 },
+                duration_ms: None,
             },
         }),
         finished(TurnOutcome::Completed, "x"),

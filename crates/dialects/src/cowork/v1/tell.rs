@@ -62,7 +62,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         }
         Fact::Tool(ToolEvent { call, what, .. }) => match what {
             ToolFact::Reached => log_lines::reached(session, call).into_iter().collect(),
-            ToolFact::Finished { outcome } => {
+            ToolFact::Finished { outcome, .. } => {
                 let log = log_lines::finished(session, call, outcome);
                 log.into_iter().collect()
             }
@@ -113,7 +113,7 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
             frames.push(busy(session, false));
             frames
         }
-        TurnFact::UsageAdded { .. } => Vec::new(),
+        TurnFact::SteerPlaced { .. } | TurnFact::UsageAdded { .. } => Vec::new(),
     }
 }
 

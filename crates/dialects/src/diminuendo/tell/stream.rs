@@ -50,13 +50,15 @@ impl<'a> At<'a> {
                 seq,
                 ts,
             },
-            Growth::Reasoning(_) => ServerEvent::ThinkingProgress {
-                session_id,
-                turn_id,
-                text: delta,
-                seq,
-                ts,
-            },
+            Growth::Reasoning { .. } | Growth::ReasoningPart { .. } => {
+                ServerEvent::ThinkingProgress {
+                    session_id,
+                    turn_id,
+                    text: delta,
+                    seq,
+                    ts,
+                }
+            }
             Growth::ToolInput { call_id } => ServerEvent::ToolCallDelta {
                 session_id,
                 turn_id,

@@ -36,6 +36,7 @@ fn running() -> RunningTurn {
             text: "Go".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         text: vec!["One.".to_owned()],
         reasoning: Vec::new(),
@@ -52,6 +53,7 @@ fn running() -> RunningTurn {
             },
         }],
         events: Vec::new(),
+        unplaced: Vec::new(),
     }
 }
 

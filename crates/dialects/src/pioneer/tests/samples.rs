@@ -126,6 +126,7 @@ pub fn turn_started() -> Fact {
             text: "Hello".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         model: Some(Arc::new(model())),
     })
@@ -139,6 +140,7 @@ pub fn turn_finished() -> Fact {
         reasoning: Vec::new(),
         usage: None,
         model: Some(Arc::new(model())),
+        started_at: None,
     })
 }
 

@@ -27,6 +27,7 @@ fn steered() -> Fact {
                 media_type: "image/png".to_owned(),
                 base64: "iVBORw0KGgo=".into(),
             }],
+            pieces: Vec::new(),
         },
     })
 }
@@ -58,6 +59,7 @@ fn silent_thought() -> Fact {
                     origin: "openai".to_owned(),
                     value: json!({ "encrypted_content": "opaque" }),
                 })),
+                breaks: Vec::new(),
             },
         },
     }
@@ -329,6 +331,7 @@ fn a_sub_agents_call_is_an_item_of_the_turn() {
             outcome: ToolOutcome::Failed {
                 error: "the arguments cannot be read".to_owned(),
             },
+            duration_ms: None,
         },
     }));
     let sent = stub.take();
@@ -359,6 +362,7 @@ fn a_call_is_shown_with_the_words_that_came_with_it() {
         let mut stub = Stub::subscribed(false);
         let what = ToolFact::Finished {
             outcome: ToolOutcome::Succeeded(vocabulary::ToolOutput::Text("found".to_owned())),
+            duration_ms: None,
         };
         stub.tell(Fact::tool(tag(), call.into(), what));
         assert_eq!(stub.take()[0]["params"]["item"]["display"]["title"], title);

@@ -238,6 +238,7 @@ impl BriefedState {
 pub fn works(turn: &Turn, surroundings: &Surroundings, tool: &str) -> bool {
     match tool {
         "ask" => is_attended(turn),
+        "bash" | "job" => turn.may_run_commands(),
         "webSearch" => turn.own().web.can_search(),
         "notebookEdit" => surroundings.has_notebook,
         tools::SKILL => !surroundings.skills.is_empty() || surroundings.waits_for_trust,

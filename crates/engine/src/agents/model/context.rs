@@ -261,7 +261,9 @@ impl Reading {
                 }
                 self.release();
             }
-            TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => {}
+            TurnFact::SteerPlaced { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. } => {}
         }
     }
 
@@ -308,7 +310,7 @@ impl Reading {
                 };
                 self.read.add_block(entry, block);
             }
-            ToolFact::Finished { outcome } => {
+            ToolFact::Finished { outcome, .. } => {
                 if matches!(outcome, ToolOutcome::Interrupted(_)) {
                     let words = self.in_words(&call);
                     self.ending.interrupted.push(words);
@@ -340,6 +342,7 @@ impl Reading {
             outcome:
                 ToolOutcome::Succeeded(ToolOutput::Files { changes, .. })
                 | ToolOutcome::Interrupted(ToolOutput::Files { changes, .. }),
+            ..
         } = what
         else {
             return;

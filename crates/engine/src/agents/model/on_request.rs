@@ -110,7 +110,9 @@ async fn review(turn: &Arc<Turn>, hint: &str) -> Result<TurnEnd, SessionGone> {
         thoroughness: None,
         files: Vec::new(),
     };
+    let began = tokio::time::Instant::now();
     let found = sub::review(turn, &tag, &call, request).await;
+    let ran = Some(began.elapsed());
     let (outcome, end) = match &found {
         Ok(text) => {
             let output = ToolOutput::Text(text.clone());
@@ -126,7 +128,7 @@ async fn review(turn: &Arc<Turn>, hint: &str) -> Result<TurnEnd, SessionGone> {
             (ToolOutcome::Interrupted(output.clone()), TurnEnd::Cancelled)
         }
     };
-    tooling::tell_end(turn, &tag, &call, &outcome).await?;
+    tooling::tell_end(turn, &tag, &call, &outcome, ran).await?;
     let review = match found {
         Ok(text) => text,
         Err(Failure::Error(_)) => "The review ended early.".to_owned(),

@@ -47,6 +47,10 @@ pub(super) async fn open<'a>(
     if turn.cancel.is_cancelled() {
         return Ok(Err(TurnEnd::Cancelled));
     }
+    if turn.is_planning() {
+        // What is offered depends on it.
+        turn.sandbox().await;
+    }
     tell_surroundings(turn, &surroundings).await?;
     tell_retirement(turn).await?;
     let talk = Talk {

@@ -9,7 +9,10 @@ pub fn changes_list_row(fact: &Fact) -> bool {
         Fact::Thread(_) => fact.durable(),
         Fact::Turn(TurnFact::Started { .. } | TurnFact::Finished { .. }) => true,
         Fact::Turn(
-            TurnFact::Steered { .. } | TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. },
+            TurnFact::Steered { .. }
+            | TurnFact::SteerPlaced { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. },
         ) => false,
         Fact::Ask { what, .. } => match what {
             AskFact::Opened { .. } | AskFact::Closed { .. } => true,

@@ -100,3 +100,84 @@ impl ThreadState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use store::StoredEvent;
+    use vocabulary::{ThreadFact, TurnId};
+
+    use super::*;
+    use crate::codec;
+
+    const GOLDEN: &str = include_str!("../../../golden/reverted.jsonl");
+    const FIRST: &str = include_str!("../../../golden/first/1.jsonl");
+
+    fn state() -> ThreadState {
+        let line = FIRST.lines().next().expect("a line");
+        let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        serde_json::from_value(line["state"].clone()).expect("a state row")
+    }
+
+    fn reverts() -> Vec<RevertPoint> {
+        let read = |line: &'static str| {
+            let stored = StoredEvent {
+                seq: Seq(9),
+                at: Timestamp(9),
+                payload: Bytes::from(line),
+            };
+            match codec::decode(&stored).expect("an event").fact {
+                Fact::Thread(ThreadFact::Reverted { point }) => *point,
+                other => panic!("not a revert: {other:?}"),
+            }
+        };
+        GOLDEN.lines().map(read).collect()
+    }
+
+    #[test]
+    fn a_log_says_how_the_thread_stood() {
+        let (mut state, points) = (state(), reverts());
+        state.revert(Seq(20), Timestamp(20), &points[0]);
+        assert_eq!((state.next_ordinal, state.turn_count), (4, Some(1)));
+        assert_eq!(state.thread.message_count, 2);
+        assert_eq!(state.thread.preview, "one");
+        assert_eq!(
+            (state.plan.len(), state.plan_turn),
+            (1, Some(TurnId::new("t1")))
+        );
+        assert_eq!((state.context_tokens, state.compacted), (120, Some(1)));
+        assert_eq!(state.thread.updated_at, Timestamp(20));
+        assert_eq!(points[1].plan, []);
+    }
+
+    #[test]
+    fn spans_take_in_what_lies_in_them_and_what_they_go_on_from() {
+        let mut state = state();
+        let spans = |state: &ThreadState| -> Vec<(u64, u64)> {
+            let spans = state.hidden.iter();
+            spans.map(|span| (span.from.0, span.upto.0)).collect()
+        };
+        state.hide(Seq(10), Seq(19), 4);
+        state.hide(Seq(21), Seq(29), 4);
+        assert_eq!(spans(&state), [(10, 29)], "the same place again");
+        state.hide(Seq(40), Seq(49), 8);
+        assert_eq!(spans(&state), [(10, 29), (40, 49)]);
+        let untold = state.untold();
+        let event = |seq, fact| Event {
+            seq: Seq(seq),
+            at: Timestamp(0),
+            by: None,
+            fact,
+        };
+        let note = || Fact::Note(vocabulary::NoteFact::Unknown);
+        for (seq, told) in [(9, true), (10, false), (29, false), (30, true), (45, false)] {
+            assert_eq!(untold.tells(&event(seq, note())), told, "{seq}");
+        }
+        let archived = Fact::Thread(ThreadFact::Archived { archived: true });
+        assert!(untold.tells(&event(45, archived)));
+        state.hide(Seq(5), Seq(60), 2);
+        assert_eq!(spans(&state), [(5, 60)]);
+        state.reset(Seq(70), Timestamp(70));
+        assert_eq!(spans(&state), []);
+    }
+}

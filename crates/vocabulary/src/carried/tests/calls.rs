@@ -154,6 +154,7 @@ fn of_turns() -> Vec<Call> {
             images: vec![Image::Path("/a".into()), Image::Url("u".to_owned())],
             changes: Box::new(changes()),
             listen: Some(Audience(1)),
+            pieces: Vec::new(),
         }),
         Call::SteerTurn(SteerTurn {
             thread,
@@ -161,6 +162,7 @@ fn of_turns() -> Vec<Call> {
             text: "t".to_owned(),
             client_message_id: None,
             images: Vec::new(),
+            pieces: Vec::new(),
         }),
         Call::CancelTurn { thread, turn: None },
         Call::AnswerAsk {

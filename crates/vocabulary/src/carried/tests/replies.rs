@@ -97,6 +97,7 @@ fn running() -> RunningTurn {
             content,
             kind: ReasoningKind::Summary,
             text: text.clone(),
+            breaks: vec![2],
         },
         LiveItem::ToolInput {
             item,
@@ -122,6 +123,7 @@ fn running() -> RunningTurn {
             display: None,
             client_id: None,
             images: Vec::new(),
+            pieces: vec![crate::InputPiece::Image],
         },
         text: vec!["t".to_owned()],
         reasoning: vec![(ReasoningKind::Summary, "r".to_owned())],
@@ -133,6 +135,7 @@ fn running() -> RunningTurn {
         step: Some(tag(7)),
         live: live.map(growing).into(),
         events: events(),
+        unplaced: vec![ItemId::new("u")],
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use providers::{Block, Part};
 use tools::normalize::{NormalizedCall, normalize};
 use vocabulary::{
-    Fact, Growth, Item, ItemFact, ItemId, Native, Opening, OutputStream, ReasoningKind, StepFact,
-    ToolCall, ToolEvent, ToolFact, ToolOutcome,
+    Fact, Growth, Item, ItemFact, ItemId, Native, Opening, OutputStream, PART_BREAK, ReasoningKind,
+    StepFact, ToolCall, ToolEvent, ToolFact, ToolOutcome,
 };
 
 use super::{Broken, ModelAnswer, Speaker};
@@ -20,6 +20,8 @@ pub(super) struct OpenBlock {
     content: u32,
     pub growth: Growth,
     pub text: String,
+    /// Where its parts after the first begin.
+    pub breaks: Vec<usize>,
 }
 
 impl ModelAnswer<'_> {
@@ -32,8 +34,8 @@ impl ModelAnswer<'_> {
                     true => ReasoningKind::Summary,
                     false => ReasoningKind::Reasoning,
                 };
-                self.start(block, Opening::Reasoning(kind), Growth::Reasoning(kind))
-                    .await
+                let growth = Growth::Reasoning { kind, part: 0 };
+                self.start(block, Opening::Reasoning(kind), growth).await
             }
             Part::ToolInputStart {
                 block,
@@ -53,6 +55,7 @@ impl ModelAnswer<'_> {
             Part::TextDelta { text, .. }
             | Part::ReasoningDelta { text, .. }
             | Part::ToolInputDelta { json: text, .. } => self.grow(text).await,
+            Part::ReasoningPart { .. } => self.next_part().await,
             Part::TextEnd { native, .. } | Part::ReasoningEnd { native, .. } => {
                 self.finish(Whole::Yes, native).await
             }
@@ -155,6 +158,7 @@ impl ModelAnswer<'_> {
             content,
             growth,
             text,
+            breaks: Vec::new(),
         });
         if let Speaker::Sub { .. } = self.speaker {
             return Ok(());
@@ -167,6 +171,33 @@ impl ModelAnswer<'_> {
                 what: ItemFact::Started { opening },
             })
             .await
+    }
+
+    /// The thought that is being written goes on with another part.
+    async fn next_part(&mut self) -> Result<(), SessionGone> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        let Growth::Reasoning { kind, part } = open.growth else {
+            return Ok(());
+        };
+        let part = part + 1;
+        open.text.push_str(PART_BREAK);
+        open.breaks.push(open.text.len());
+        open.growth = Growth::Reasoning { kind, part };
+        if let Speaker::Sub { .. } = self.speaker {
+            return Ok(());
+        }
+        let fact = Fact::Item {
+            tag: self.tag.clone(),
+            item: open.item.clone(),
+            content: open.content,
+            what: ItemFact::Grew {
+                growth: Growth::ReasoningPart { kind, part },
+                delta: PART_BREAK.to_owned(),
+            },
+        };
+        self.turn.tell(fact).await
     }
 
     pub(super) async fn grow(&mut self, delta: String) -> Result<(), SessionGone> {
@@ -231,7 +262,7 @@ impl ModelAnswer<'_> {
                     native: kept,
                 }
             }
-            Growth::Reasoning(kind) => {
+            Growth::Reasoning { kind, .. } | Growth::ReasoningPart { kind, .. } => {
                 let kept = native.clone();
                 self.blocks.push(Block::Reasoning {
                     text: text.clone(),
@@ -240,6 +271,7 @@ impl ModelAnswer<'_> {
                 Item::Reasoning {
                     kind,
                     text,
+                    breaks: open.breaks.clone(),
                     partial,
                     native: kept,
                 }
@@ -347,7 +379,10 @@ impl ModelAnswer<'_> {
                 .tell(Fact::Tool(ToolEvent {
                     tag,
                     call,
-                    what: ToolFact::Finished { outcome },
+                    what: ToolFact::Finished {
+                        outcome,
+                        duration_ms: None,
+                    },
                 }))
                 .await?;
         }

@@ -124,7 +124,10 @@ impl ModelAnswer<'_> {
                 marks: marks.unwrap_or_default(),
                 native,
             },
-            Growth::Text | Growth::Reasoning(_) | Growth::ToolInput { .. } => Item::AgentMessage {
+            Growth::Text
+            | Growth::Reasoning { .. }
+            | Growth::ReasoningPart { .. }
+            | Growth::ToolInput { .. } => Item::AgentMessage {
                 text,
                 partial,
                 native,

@@ -46,7 +46,7 @@ impl Reading {
                 let line = line_of(&call.input);
                 self.user_lines.insert(call.item.clone(), line);
             }
-            ToolFact::Finished { outcome } => {
+            ToolFact::Finished { outcome, .. } => {
                 let line = self.user_lines.remove(&call.item).unwrap_or_default();
                 self.steered.push(call.item.clone());
                 self.held.push(HeldInput {
