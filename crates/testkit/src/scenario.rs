@@ -202,6 +202,7 @@ impl Step {
                 | Act::Objective
                 | Act::Model
                 | Act::SubAgentModel
+                | Act::Rollback
         );
         match (&self.text, needs_text) {
             (None, true) => bail!("needs a text"),

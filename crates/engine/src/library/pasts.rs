@@ -6,11 +6,12 @@ use bytes::Bytes;
 use store::{Batch, InheritedLog, LoadedThread, StoredEvent};
 use vocabulary::{
     Call, Caller, CheckpointCall, CheckpointId, Event, Fact, ForkPlace, ForkThread, ForkedFrom,
-    Person, Refusal, Reply, RevertThread, Seq, Status, Thread, ThreadCard, ThreadFact, ThreadId,
-    TurnId, TurnSelection, Why,
+    IndexedTurn, Person, Refusal, Reply, RevertThread, Seq, Status, Thread, ThreadCard, ThreadFact,
+    ThreadId, Timestamp, ToolEvent, ToolFact, TurnId, TurnSelection, Why,
 };
 
 use super::{checkpoints, defaults, get, owned};
+use crate::limits::EVENTS_PER_READ_MAX;
 use crate::session::state::{Folded, Folding, ThreadState};
 use crate::session::{self, Outcome, changed_settings, storage, waking};
 use crate::{Shared, codec, router};
@@ -311,6 +312,28 @@ async fn checkpoint_before(
     let turn = session::first_hidden(&shared.store, card.id, from, &revert.to).await?;
     let found = checkpoints::read(shared, card, CheckpointCall::Get).await?;
     let list = found.checkpoints()?.state()?.list;
-    let older = list.iter().rfind(|kept| kept.at <= turn.started_at);
+    let before = first_effect(shared, card.id, &turn).await?;
+    let older = list.iter().rfind(|kept| kept.at <= before);
     Ok(older.map(|kept| kept.id))
+}
+
+/// When a turn first could change a file. What the turn before left is kept by then, though the user may
+/// have said the next thing sooner.
+async fn first_effect(
+    shared: &Shared,
+    thread: ThreadId,
+    turn: &IndexedTurn,
+) -> Result<Timestamp, Refusal> {
+    let page = shared
+        .store
+        .events(thread, turn.first_seq, EVENTS_PER_READ_MAX);
+    let page = page.await.map_err(storage)?;
+    let last = turn.ended.as_ref().map_or(Seq(u64::MAX), |it| it.last_seq);
+    for stored in page.iter().take_while(|stored| stored.seq <= last) {
+        let is_start = |tool: &ToolEvent| tool.what == ToolFact::Started;
+        if matches!(&codec::decode(stored)?.fact, Fact::Tool(tool) if is_start(tool)) {
+            return Ok(stored.at);
+        }
+    }
+    Ok(turn.ended.as_ref().map_or(turn.started_at, |it| it.at))
 }

@@ -27,7 +27,8 @@ fn walk(query: &ThreadQuery, archived: &str, included: bool) -> String {
         "SELECT {time} AS time, id, summary FROM threads
          WHERE tenant = ?1 AND archived = {archived}
              AND {time} {earlier}= ?2 AND ({time} {earlier} ?2 OR id {behind}{or_same} ?3)
-             AND (?4 IS NULL OR workspace = ?4) AND (?5 IS NULL OR directory = ?5)"
+             AND (?4 IS NULL OR workspace = ?4) AND (?5 IS NULL OR directory = ?5)
+             AND (?6 IS NULL OR summary LIKE ?6 ESCAPE '\\')"
     )
 }
 
@@ -72,7 +73,15 @@ pub(super) fn threads(
         _ => None,
     };
     let mut list = db.prepare_cached(&sql(query, after.is_some_and(|after| after.included)))?;
-    let mut rows = list.query(params![tenant.as_str(), time, id, workspace, directory])?;
+    let words = query.text.as_deref().and_then(pattern);
+    let mut rows = list.query(params![
+        tenant.as_str(),
+        time,
+        id,
+        workspace,
+        directory,
+        words
+    ])?;
     let wanted = query.limit.map_or(usize::MAX, |limit| limit as usize);
     let mut threads: Vec<Thread> = Vec::new();
     // One more than wanted tells whether there is a next page. What a row has no column for is
@@ -86,6 +95,24 @@ pub(super) fn threads(
         }
     }
     Ok(page(query, threads))
+}
+
+/// What every row matches that has these words, so that most others need not be read; those that do match
+/// are looked at all the same. `None` for words that a row may spell otherwise.
+fn pattern(words: &str) -> Option<String> {
+    let is_plain = |letter: char| letter.is_ascii_graphic() || letter == ' ';
+    if !words
+        .chars()
+        .all(|letter| is_plain(letter) && !matches!(letter, '"' | '\\'))
+    {
+        return None;
+    }
+    let escape = |letter| match letter {
+        '%' | '_' => format!("\\{letter}"),
+        letter => letter.to_string(),
+    };
+    let escaped: String = words.chars().map(escape).collect();
+    Some(format!("%{escaped}%"))
 }
 
 /// Those of these ids that the list is about, in its order.
@@ -191,7 +218,7 @@ mod tests {
 
     fn plan_of(db: &Connection, sql: &str) -> String {
         let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-        let given = params!["t", 0, "", None::<String>, None::<String>];
+        let given = params!["t", 0, "", None::<String>, None::<String>, None::<String>];
         let lines = plan.query_map(given, |row| row.get::<_, String>(3));
         let lines: Vec<String> = lines.unwrap().map(|line| line.unwrap()).collect();
         lines.join("; ")

@@ -39,6 +39,7 @@ pub async fn tell(open: impl Fn() -> SharedStore) {
     lists::what_is_left_out_takes_no_room_in_a_page(&open()).await;
     orders::threads_are_listed_by_any_time_both_ways(&open()).await;
     orders::threads_are_left_out_before_a_page_is_cut(&open()).await;
+    orders::words_are_found_as_they_are(&open()).await;
     lists::a_client_id_names_one_thread_of_its_tenant(&open()).await;
     lists::settings_and_counters_outlive_the_process(&open).await;
 

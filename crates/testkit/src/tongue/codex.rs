@@ -140,7 +140,7 @@ impl Codex {
             }
             (Some("orbit.hello"), None) => self.open(),
             (Some("orbit.subscribed"), Some(_)) => self.open(),
-            (Some("orbit.subscribed"), None) => return vec![Signal::Connected],
+            (Some("orbit.subscribed"), None) => return vec![Signal::Connected, Signal::Done],
             _ => {}
         }
         Vec::new()
@@ -162,7 +162,6 @@ impl Codex {
             Expects::Fork => {
                 let id = result["thread"]["id"].as_str();
                 self.thread = Some(id.context("a thread's id")?.to_owned());
-                return Ok(vec![Signal::Done]);
             }
             Expects::Told => {}
         }
@@ -203,7 +202,7 @@ impl Codex {
     /// Zane's client subscribes to what it has started.
     fn started(&mut self) -> Vec<Signal> {
         match (self.form, &self.thread) {
-            (Form::Codex, _) => vec![Signal::Connected],
+            (Form::Codex, _) => vec![Signal::Connected, Signal::Done],
             (Form::Zane, thread) => {
                 let frame = json!({ "type": "orbit.subscribe", "threadId": thread });
                 self.next.push_back(frame.to_string());
@@ -297,11 +296,16 @@ impl Tongue for Codex {
             Deed::Past(PastDeed::Fork) => self.request(Expects::Fork, "thread/fork", &only),
             Deed::Past(PastDeed::Rollback(turns)) => {
                 let params = json!({ "threadId": thread, "numTurns": turns });
-                self.request(Expects::Result, "thread/rollback", &params)
+                // Zane's client is given the thread anew, behind the result.
+                let expects = match self.form {
+                    Form::Codex => Expects::Result,
+                    Form::Zane => Expects::Told,
+                };
+                self.request(expects, "thread/rollback", &params)
             }
             Deed::Past(PastDeed::Aside) => {
                 let params = json!({ "ephemeral": true });
-                self.request(Expects::Result, "thread/start", &params)
+                self.request(Expects::Told, "thread/start", &params)
             }
             Deed::Reset
             | Deed::Close

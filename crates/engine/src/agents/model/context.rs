@@ -218,7 +218,7 @@ impl Reading {
         self.enter(entry, tag);
         self.text = is_text.then_some((content, is_plan));
         match before {
-            Some((block, was_plan)) if is_text && block == content && (was_plan || is_plan) => {
+            Some((place, was_plan)) if is_text && place == content && (was_plan || is_plan) => {
                 self.read.extend_text(entry, block);
             }
             Some(_) | None => self.read.add_block(entry, block),

@@ -99,6 +99,38 @@ pub(super) async fn threads_are_listed_by_any_time_both_ways(store: &SharedStore
     assert_eq!((page.threads, page.next), (vec![], None));
 }
 
+/// Letters that mean something in a pattern, or are spelled otherwise in a row, are letters like others.
+pub(super) async fn words_are_found_as_they_are(store: &SharedStore) {
+    let tenant = TenantId::new("searcher");
+    for (number, preview) in [
+        (811, "100% of it"),
+        (812, "100 of it"),
+        (813, "a_b and \"quoted\""),
+        (814, "axb and \\ ÄRGER"),
+    ] {
+        let mut thread = a_thread(number);
+        thread.card.tenant = tenant.clone();
+        thread.preview = preview.to_owned();
+        created(store, &thread, &[1]).await;
+    }
+    for (words, expected) in [
+        ("100%", vec![811]),
+        ("OF IT", vec![812, 811]),
+        ("a_b", vec![813]),
+        ("\"Quoted\"", vec![813]),
+        ("\\ ", vec![814]),
+        ("ärger", vec![814]),
+        ("nothing", vec![]),
+    ] {
+        let query = ThreadQuery {
+            text: Some(words.to_owned()),
+            ..ThreadQuery::default()
+        };
+        let page = store.threads(&tenant, &query).await.unwrap();
+        assert_eq!(numbers(&page.threads), expected, "{words}");
+    }
+}
+
 pub(super) async fn threads_are_left_out_before_a_page_is_cut(store: &SharedStore) {
     let tenant = TenantId::new("sorter");
     let id = |number| a_thread(number).card.id;
