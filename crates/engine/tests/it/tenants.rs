@@ -6,9 +6,10 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, FileCall, FileUpload, GrantScope, Idempotency, LibraryCall, LibraryReply,
-    McpCall, NewThread, Reply, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId,
-    ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
+    DEFAULT_WORKSPACE, DirectoryCall, FileCall, FileUpload, FindFiles, GrantScope, Idempotency,
+    LibraryCall, LibraryReply, McpCall, NewThread, PushCall, Reply, RunCommand, Seq, SignInCall,
+    SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceDirectory,
+    WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -31,7 +32,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 46;
+const CALLS: usize = 49;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -66,6 +67,9 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::KeepDefaults { .. } => (43, Shows::NoThread),
         Call::Members(_) => (44, Shows::Own),
         Call::Files { .. } => (45, Shows::NoThread),
+        Call::Directories(_) => (46, Shows::Own),
+        Call::FindFiles(_) => (47, Shows::NoThread),
+        Call::Push(_) => (48, Shows::Own),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -104,6 +108,12 @@ fn every_call(thread: ThreadId, folder: &str) -> Vec<Call> {
     let mut calls = calls_of_thread(thread);
     calls.extend(calls_of_server());
     calls.push(Call::Members(vocabulary::MemberCall::List));
+    calls.push(Call::Directories(DirectoryCall::List { path: None }));
+    calls.push(Call::FindFiles(FindFiles {
+        threads: vec![thread],
+        ..FindFiles::default()
+    }));
+    calls.push(Call::Push(PushCall::Test));
     calls.extend(calls_of_library(thread, folder).map(Call::Library));
     let of_checkpoints = calls_of_checkpoints();
     calls.extend(of_checkpoints.map(|call| Call::Checkpoints { thread, call }));
