@@ -46,6 +46,32 @@ const DECLINED: &[Declined] = &[
         ],
     },
     Declined {
+        why: "command/exec runs a command to its end; one that is written to is a thread's terminal",
+        methods: &[
+            "command/exec/resize",
+            "command/exec/terminate",
+            "command/exec/write",
+        ],
+    },
+    Declined {
+        why: "items come with their turns, page by page, by thread/turns/list",
+        methods: &["thread/items/list", "thread/items/read"],
+    },
+    Declined {
+        why: "titles and first words are searched, by thread/search, and no whole threads yet",
+        methods: &["thread/searchOccurrences"],
+    },
+    Declined {
+        why: "threads lie in no sections here; they are archived or not",
+        methods: &[
+            "thread/section/move",
+            "threadSection/create",
+            "threadSection/delete",
+            "threadSection/list",
+            "threadSection/update",
+        ],
+    },
+    Declined {
         why: "there are no plugins here; skills and MCP servers are added with files",
         methods: &[
             "marketplace/add",
