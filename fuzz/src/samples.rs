@@ -43,6 +43,8 @@ pub fn thread() -> Thread {
             client_id: None,
             created_at: Timestamp(0),
             folders: None,
+            forked_from: None,
+            ephemeral: false,
         },
         title: Title::default(),
         settings: ThreadSettings {
@@ -50,6 +52,7 @@ pub fn thread() -> Thread {
             auto_approve: false,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+            network: false,
             mode: vocabulary::AgentMode::Code,
             agent: None,
             max_steps: 100,
@@ -117,6 +120,7 @@ pub fn any_reply(number: u8) -> Reply {
         0 => Reply::Threads(ThreadPage {
             threads: vec![thread()],
             next: Some("more".to_owned()),
+            back: None,
         }),
         1 => Reply::Thread(Box::new(thread())),
         2 => Reply::Turn(StartedTurn {
@@ -139,6 +143,7 @@ pub fn any_reply(number: u8) -> Reply {
         6 => Reply::Catalog(Box::new(Catalog {
             providers: Vec::new(),
             default: model(),
+            permissions: vocabulary::PermissionOffer::default(),
         })),
         7 => Reply::ProviderStatus(Vec::new()),
         8 => Reply::Tools(vec![("bash".to_owned(), "runs a command".to_owned())]),

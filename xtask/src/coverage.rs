@@ -3,6 +3,7 @@
 //! Nothing of it is written by hand: the messages are those of the published schemas, the stories those whose
 //! transcripts have them, the tests those that name them. A message that no story shows is a finding.
 
+mod frames;
 mod page;
 mod tests_naming;
 
@@ -42,7 +43,7 @@ struct Covered {
     tests: &'static str,
 }
 
-const PAGES: [CoveragePage; 2] = [
+const PAGES: [CoveragePage; 3] = [
     CoveragePage {
         path: "docs/protocols/cowork-coverage.md",
         subject: "cowork protocols",
@@ -70,6 +71,23 @@ const PAGES: [CoveragePage; 2] = [
             tests: "crates/dialects/src/diminuendo/tests/",
         }],
     },
+    CoveragePage {
+        path: "docs/protocols/codex-coverage.md",
+        subject: "codex and zane protocols",
+        meanings: "codex.md",
+        protocols: &[
+            Covered {
+                schema: "codex",
+                title: "The codex endpoint",
+                tests: "crates/dialects/src/codex/tests/",
+            },
+            Covered {
+                schema: "zane",
+                title: "The zane endpoint",
+                tests: "crates/dialects/src/codex/tests/",
+            },
+        ],
+    },
 ];
 
 /// Which side sends it, as the schemas call it, as a transcript marks it, and for people.
@@ -77,6 +95,9 @@ const SIDES: [(&str, char, &str); 2] = [
     ("client", '>', "Client -> Server"),
     ("server", '<', "Server -> Client"),
 ];
+
+/// Stands for the side of what is no message of its own: the items of turns.
+const ITEMS: char = '*';
 
 /// What of the tree this reads.
 #[derive(Default)]
@@ -139,14 +160,15 @@ impl CoverageSources {
                 continue;
             };
             let frame: Value = serde_json::from_str(frame).unwrap_or_default();
-            if let Some(kind) = frame["type"].as_str() {
-                let key = (tongue.to_owned(), side, kind.to_owned());
-                self.stories
-                    .entry(key)
-                    .or_default()
-                    .insert(story.to_owned());
+            if let Some(kind) = frames::kind(&frame) {
+                self.shows(story, (tongue, side, kind));
             }
-            let words = frame["message"].as_str().unwrap_or_default();
+            if side == '<' {
+                for item in frames::items(&frame) {
+                    self.shows(story, (tongue, ITEMS, item));
+                }
+            }
+            let words = frames::words(&frame);
             if let Some((message, _)) = words.split_once(" is not available in this build") {
                 let missing = (tongue.to_owned(), message.to_owned());
                 self.unavailable.insert(missing);
@@ -154,13 +176,39 @@ impl CoverageSources {
         }
     }
 
-    fn rows(&self, covered: &Covered, side: (&str, char)) -> anyhow::Result<Vec<MessageRow>> {
+    fn shows(&mut self, story: &str, (tongue, side, kind): (&str, char, &str)) {
+        let key = (tongue.to_owned(), side, kind.to_owned());
+        let stories = self.stories.entry(key).or_default();
+        stories.insert(story.to_owned());
+    }
+
+    fn schema(&self, covered: &Covered) -> anyhow::Result<&str> {
         let name = covered.schema;
         let text = self.schemas.get(name);
         let text = text.with_context(|| format!("schemas/{name}.json is missing"))?;
-        let messages = schema::messages(text, side.0)?;
+        Ok(text)
+    }
+
+    fn rows(&self, covered: &Covered, side: (&str, char)) -> anyhow::Result<Vec<MessageRow>> {
+        let messages = schema::messages(self.schema(covered)?, side.0)?;
+        Ok(self.rows_of(covered, side.1, messages.into_keys()))
+    }
+
+    /// The kinds of items, where a protocol has them.
+    fn item_rows(&self, covered: &Covered) -> anyhow::Result<Vec<MessageRow>> {
+        let kinds = frames::item_kinds(self.schema(covered)?)?;
+        Ok(self.rows_of(covered, ITEMS, kinds.into_iter()))
+    }
+
+    fn rows_of(
+        &self,
+        covered: &Covered,
+        side: char,
+        messages: impl Iterator<Item = String>,
+    ) -> Vec<MessageRow> {
+        let name = covered.schema;
         let row = |message: String| {
-            let key = (name.to_owned(), side.1, message.clone());
+            let key = (name.to_owned(), side, message.clone());
             let stories = self.stories.get(&key).cloned().unwrap_or_default();
             let missing = (name.to_owned(), message.clone());
             MessageRow {
@@ -171,7 +219,7 @@ impl CoverageSources {
                 message,
             }
         };
-        Ok(messages.into_keys().map(row).collect())
+        messages.map(row).collect()
     }
 
     fn render(&self, page: &CoveragePage) -> anyhow::Result<String> {
@@ -180,6 +228,10 @@ impl CoverageSources {
             for (side, mark, title) in SIDES {
                 let rows = self.rows(covered, (side, mark))?;
                 page::table(&mut text, &format!("{}: {title}", covered.title), &rows);
+            }
+            let items = self.item_rows(covered)?;
+            if !items.is_empty() {
+                page::table(&mut text, &format!("{}: items", covered.title), &items);
             }
         }
         Ok(text)
@@ -221,6 +273,12 @@ impl CoverageSources {
                         .filter_map(|row| self.shown(covered.schema, row)),
                 );
             }
+            let items = self.item_rows(covered).unwrap_or_default();
+            findings.extend(
+                items
+                    .iter()
+                    .filter_map(|row| self.shown(covered.schema, row)),
+            );
         }
         match self.render(page) {
             Ok(text) if self.pages.get(page.path) == Some(&text) => {}
@@ -287,6 +345,8 @@ mod tests {
             ("schemas/cowork.json", SCHEMA),
             ("schemas/cowork1.json", r#"{"client": {}, "server": {}}"#),
             ("schemas/diminuendo.json", r#"{"client": {}, "server": {}}"#),
+            ("schemas/codex.json", r#"{"client": {}, "server": {}}"#),
+            ("schemas/zane.json", r#"{"client": {}, "server": {}}"#),
             (
                 "scenarios/hello/cowork.transcript",
                 "# a story\n\n# a: say\na> {\"type\":\"say\"}\na< {\"type\":\"said\"}\n",

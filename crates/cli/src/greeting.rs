@@ -154,6 +154,12 @@ fn warnings(settings: &Settings, root: bool) -> Vec<GreetingLine> {
             "commands in the sandbox can reach the network, and send what they can read",
         ));
     }
+    if settings.engine.allow_full_access {
+        lines.push(GreetingLine::loud(
+            "--allow-full-access",
+            "a client may choose a thread whose commands nothing fences in",
+        ));
+    }
     if root {
         lines.push(GreetingLine::loud(
             "root",

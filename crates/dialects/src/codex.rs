@@ -22,22 +22,33 @@ mod anchor;
 mod answer;
 mod asks;
 mod calls;
+mod config;
+mod declined;
+mod exec;
 mod file_search;
+mod forks;
 mod hear;
 mod history;
 mod input;
+mod inventory;
 mod listening;
 mod offer;
 pub mod orbit;
+mod orders;
 mod permissions;
 mod platform;
 pub mod push;
 mod refuse;
+mod resuming;
 pub mod schema;
+mod server_login;
 mod servers;
+mod settings;
 mod show;
 pub mod tell;
+mod terminals;
 mod thinking;
+mod thread_list;
 mod turn_list;
 mod turns;
 pub mod wire;
@@ -179,10 +190,10 @@ impl Dialect for Codex {
         tag: Tag,
         outcome: Result<Reply, Refusal>,
     ) {
-        let Some(waiting) = self.calls.take(tag) else {
+        let Some(mut waiting) = self.calls.take(tag) else {
             return;
         };
-        let done = outcome.and_then(|reply| self.answer(out, &waiting, reply));
+        let done = outcome.and_then(|reply| self.answer(out, &mut waiting, reply));
         if let Err(refusal) = done {
             self.refused(out, &waiting, refusal);
         }
@@ -193,8 +204,14 @@ impl Dialect for Codex {
             Heard::Live(event) => {
                 self.listening.follow(delivery.card.id, event);
                 out.push(Action::Shared);
-                if let Fact::Thread(ThreadFact::Reset) = event.fact {
+                let reset = matches!(event.fact, Fact::Thread(ThreadFact::Reset));
+                let reverted = matches!(event.fact, Fact::Thread(ThreadFact::Reverted { .. }));
+                // Who knows the word for a revert reads the turns again as it needs them.
+                if reset || reverted && self.endpoint == Endpoint::Zane {
                     self.begin_anew(out, delivery.card.id);
+                }
+                if let Fact::Thread(ThreadFact::SettingsChanged { .. }) = event.fact {
+                    self.settings_changed(out, delivery.card.id);
                 }
             }
             // A client of this protocol cannot be told of a hole; it can resume.

@@ -293,7 +293,7 @@ impl Dialect for Diminuendo {
         };
         replay.hear(out, delivery.what);
         if let Heard::Live(event) = delivery.what
-            && event.fact == Fact::Thread(ThreadFact::Reset)
+            && let Fact::Thread(ThreadFact::Reset | ThreadFact::Reverted { .. }) = event.fact
         {
             self.calls.snapshot(out, delivery.card.id);
         }

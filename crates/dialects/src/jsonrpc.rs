@@ -12,6 +12,8 @@ pub const INVALID_REQUEST: i32 = -32600;
 pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 pub const INTERNAL_ERROR: i32 = -32603;
+/// Ours: the method is known, and this server chose not to have it, or cannot do it here.
+pub const NOT_SUPPORTED: i32 = -32004;
 
 /// What a client sent, by its shape alone.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +126,8 @@ struct Envelope<'a, P: Serialize> {
     result: Option<&'a P>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<RpcError<'a>>,
+    #[serde(rename = "emittedAtMs", skip_serializing_if = "Option::is_none")]
+    emitted_at_ms: Option<i64>,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -146,6 +150,17 @@ impl VersionField {
         let envelope = Envelope {
             method: Some(method),
             params: Some(params),
+            ..self.empty()
+        };
+        write(&envelope)
+    }
+
+    /// One that says when what it tells happened.
+    pub fn stamped(self, method: &str, params: &impl Serialize, emitted_at_ms: i64) -> Frame {
+        let envelope = Envelope {
+            method: Some(method),
+            params: Some(params),
+            emitted_at_ms: Some(emitted_at_ms),
             ..self.empty()
         };
         write(&envelope)
@@ -195,6 +210,7 @@ impl VersionField {
             params: None,
             result: None,
             error: None,
+            emitted_at_ms: None,
         }
     }
 }

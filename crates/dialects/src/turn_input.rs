@@ -1,11 +1,13 @@
 //! What a client says to a turn, once it is read.
 
-use vocabulary::Image;
+use vocabulary::{Image, InputPiece};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnInput {
     pub text: String,
     pub images: Vec<Image>,
+    /// In which order they were said, where that is not the text and then the pictures.
+    pub pieces: Vec<InputPiece>,
     /// What the user points at beside the text, in words for the model.
     pub pointed: Vec<String>,
 }

@@ -2,7 +2,7 @@
 
 use vocabulary::{
     Call, Caller, Changes, CheckpointCall, DirectoryCall, LibraryCall, McpCall, MemberCall,
-    Permission, Refusal, SkillCall, Why,
+    Permission, Refusal, SkillCall, TerminalCall, Why,
 };
 
 /// Whether a caller may make this call.
@@ -48,13 +48,20 @@ fn needed(call: &Call) -> Permission {
         | Call::Push(_)
         | Call::ListCommands { .. } => Permission::SessionRead,
         // Who may start threads in a directory may look for one.
-        Call::CreateThread(_) | Call::FindFiles(_) => Permission::SessionCreate,
+        Call::CreateThread(_) | Call::ForkThread(_) | Call::FindFiles(_) => {
+            Permission::SessionCreate
+        }
         Call::Directories(call) => needed_of_directories(call),
         Call::ChangeThread { changes, .. } => needed_to_change(changes),
         Call::StartTurn(_)
+        | Call::CompactThread { .. }
+        | Call::StartReview(_)
+        | Call::RunShell(_)
+        | Call::Exec(_)
         | Call::CancelTurn { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
+        | Call::RevertThread(_)
         | Call::RevokeGrant { .. }
         | Call::RunCommand(_)
         | Call::UploadFile(_)
@@ -71,6 +78,7 @@ fn needed(call: &Call) -> Permission {
         Call::Checkpoints { call, .. } => needed_of_checkpoints(call),
         Call::Mcp { call, .. } => needed_of_mcp(call),
         Call::Skills { call, .. } => needed_of_skills(call),
+        Call::Terminals { call, .. } => needed_of_terminals(call),
     }
 }
 
@@ -121,6 +129,13 @@ fn needed_of_mcp(call: &McpCall) -> Permission {
         | McpCall::FinishSignIn { .. }
         | McpCall::SetKey { .. }
         | McpCall::Migrate { .. } => Permission::TenantAdmin,
+    }
+}
+
+fn needed_of_terminals(call: &TerminalCall) -> Permission {
+    match call {
+        TerminalCall::List => Permission::SessionRead,
+        TerminalCall::End { .. } | TerminalCall::Write { .. } => Permission::SessionWrite,
     }
 }
 

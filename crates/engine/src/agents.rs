@@ -55,6 +55,8 @@ pub struct Abilities {
     pub hears_steers: bool,
     /// It goes on with a turn that waited when the process died.
     pub picks_up: bool,
+    /// What it reads is made from the log, so that the server can summarise it.
+    pub reads_log: bool,
 }
 
 /// What an agent keeps of a thread between its turns; let go of when the thread is at rest.

@@ -165,6 +165,8 @@ fn thread(tenant: &TenantId, id: ThreadId, foreign: &ForeignThread) -> Thread {
             client_id: is_named.then(|| foreign.id.clone()),
             created_at: foreign.created_at,
             folders: None,
+            forked_from: None,
+            ephemeral: false,
         },
         title: Title {
             text: tools::shown::title(&foreign.title.text),
@@ -174,6 +176,7 @@ fn thread(tenant: &TenantId, id: ThreadId, foreign: &ForeignThread) -> Thread {
             model: foreign.model.clone(),
             auto_approve: false,
             approvals: Approvals::Ask,
+            network: false,
             sandbox: Default::default(),
             mode: Default::default(),
             agent: None,

@@ -64,7 +64,7 @@ pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
 pub use session::{ListenFrom, Outcome, Replied};
 pub use snapshots::{CheckpointSetting, VaultPlace};
-pub use tenants::{TenantParts, TenantTerms, TermsError};
+pub use tenants::{ErasedTenant, TenantParts, TenantTerms, TermsError, erase_tenant};
 pub use thread_ids::ThreadIdKey;
 pub use trust::{ContentTrust, KeptTrust, TrustedWorkspace};
 pub use turn::checks::{CheckChoice, CheckSettings};
@@ -107,6 +107,8 @@ pub struct Config {
     pub verbosity: Option<Verbosity>,
     /// How commands are fenced in.
     pub sandbox: SandboxSetting,
+    /// Whether a thread of the lone user's may do without a sandbox where its client wants that.
+    pub allow_full_access: bool,
     /// Where skills lie that do not come with a workspace; the first of a name wins.
     pub skills: Vec<PathBuf>,
     /// How the web is reached.
@@ -153,6 +155,7 @@ impl Config {
             effort: None,
             verbosity: None,
             sandbox: SandboxSetting::Best { network: false },
+            allow_full_access: false,
             skills: Vec::new(),
             web: tools::web::Options::default(),
             searxng_url: None,
@@ -366,8 +369,8 @@ impl Engine {
             .map_err(session::storage)?;
         let mut recovered = 0;
         for thread in left {
-            match self.shared.registry.wake(&self.shared, thread).await {
-                Ok(_) => recovered += 1,
+            match library::ephemeral::recover(&self.shared, thread).await {
+                Ok(()) => recovered += 1,
                 Err(refusal) => tracing::warn!(%thread, error = %refusal, "not recovered"),
             }
         }

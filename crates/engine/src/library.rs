@@ -5,17 +5,21 @@ pub(crate) mod checkpoints;
 pub(crate) mod commands;
 pub(crate) mod defaults;
 pub(crate) mod directories;
+pub(crate) mod ephemeral;
+pub(crate) mod exec;
 pub(crate) mod files;
 mod folders;
 pub(crate) mod joining;
 pub(crate) mod keeping;
 pub(crate) mod mcp;
 pub(crate) mod offer;
+pub(crate) mod pasts;
 pub(crate) mod permissions;
 pub(crate) mod pictures;
 pub(crate) mod reading;
 mod records;
 pub(crate) mod remains;
+pub(crate) mod reviews;
 pub(crate) mod sign_in;
 pub(crate) mod skills;
 mod workspaces;
@@ -212,6 +216,7 @@ async fn bear(
         .changes
         .sub_agent_model
         .or(defaults.sub_agent_model.clone());
+    new.changes.effort = new.changes.effort.or(defaults.effort.clone());
     new.changes.mcp = new.changes.mcp.or(defaults.mcp);
     new.changes.observability = new.changes.observability.or(defaults.observability);
     let usual = new.usual_folders;
@@ -247,6 +252,8 @@ fn newborn(
             client_id: new.client_id,
             created_at: at,
             folders: None,
+            forked_from: None,
+            ephemeral: new.ephemeral,
         },
         title: new.title.map_or_else(Title::default, |text| Title {
             text: tools::shown::title(&text),
@@ -262,6 +269,7 @@ fn newborn(
                 .or(new.approvals_expected)
                 .unwrap_or(Approvals::Auto),
             sandbox: changes.sandbox.unwrap_or_default(),
+            network: changes.network.unwrap_or_default(),
             mode: changes.mode.unwrap_or_default(),
             agent: changes.agent.filter(|name| !name.is_empty()),
             max_steps: changes.max_steps.unwrap_or(STEPS_DEFAULT),
@@ -275,7 +283,9 @@ fn newborn(
             assignment: changes
                 .assignment
                 .map(|assignment| Box::new(assignment.set_at(at))),
-            instructions: new.instructions,
+            instructions: new
+                .instructions
+                .or_else(|| changes.instructions.map(Into::into)),
         },
         status: Status::Inactive,
         archived: false,

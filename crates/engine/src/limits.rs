@@ -56,6 +56,9 @@ pub const GRANTS_ALL_MAX: usize = 4_096;
 pub const GRANT_WORDS_MAX: usize = 2_000;
 /// Output of a running command that a late joiner is shown.
 pub const LIVE_OUTPUT_BYTES_MAX: usize = 32 << 10;
+/// Turns that one call may take back, and places of a thread where some were.
+pub const TURNS_PER_REVERT_MAX: u32 = 100_000;
+pub const HIDDEN_SPANS_MAX: usize = 1_000;
 /// Messages one read may ask for.
 pub const MESSAGES_PER_READ_MAX: u64 = 10_000;
 /// Entries read from the store at once; what needs more reads on.
@@ -196,6 +199,19 @@ pub const HAND_OVER_LOOK: Duration = Duration::from_millis(10);
 pub const HAND_OVER_REST: Duration = Duration::from_secs(30);
 /// How long after it was said a message may be sent again by a client that lost its connection.
 pub const RESENT_WITHIN: Duration = Duration::from_secs(600);
+/// How long a command of the user's own may run, and how many at a time beside one turn.
+pub const USER_COMMAND_TIME_MAX: Duration = Duration::from_secs(3_600);
+pub const USER_COMMANDS_MAX: usize = 8;
+/// How long such a line may be.
+pub const USER_COMMAND_CHARS_MAX: usize = 100_000;
+/// How long a command of a client's own runs where it does not say, and at most.
+pub const EXEC_TIME: Duration = Duration::from_secs(60);
+pub const EXEC_TIME_MAX: Duration = Duration::from_secs(3_600);
+/// Its words, and how long they and its variables may be together.
+pub const EXEC_WORDS_MAX: usize = 1_024;
+pub const EXEC_BYTES_MAX: usize = 64 << 10;
+/// What is kept of each of its streams.
+pub const EXEC_OUTPUT_BYTES_MAX: u64 = 1 << 20;
 /// A cancelled turn that has not wound up by then is ended by force.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(5);
 /// A model that says nothing for this long has failed. Only the last resort: a provider times the

@@ -87,24 +87,31 @@ impl Shared {
         self.notices.send(None, Notice::Reload);
     }
 
+    /// Of a thread that is in no list, nobody who watches lists is told.
+    fn notify_of(&self, card: &ThreadCard, notice: Notice) {
+        if !card.ephemeral {
+            self.notify(&card.tenant, notice);
+        }
+    }
+
     pub(crate) fn thread_added(&self, thread: &Thread) {
-        let (tenant, thread) = (&thread.card.tenant, Box::new(thread.clone()));
-        self.notify(tenant, Notice::ThreadAdded { thread });
+        let (card, thread) = (&thread.card, Box::new(thread.clone()));
+        self.notify_of(card, Notice::ThreadAdded { thread });
     }
 
     pub(crate) fn thread_changed(&self, thread: &Thread) {
-        let (tenant, thread) = (&thread.card.tenant, Box::new(thread.clone()));
-        self.notify(tenant, Notice::ThreadChanged { thread });
+        let (card, thread) = (&thread.card, Box::new(thread.clone()));
+        self.notify_of(card, Notice::ThreadChanged { thread });
     }
 
     /// It woke up or fell asleep.
     pub(crate) fn thread_status_changed(&self, thread: Thread) {
-        let (tenant, thread) = (thread.card.tenant.clone(), Box::new(thread));
-        self.notify(&tenant, Notice::ThreadStatusChanged { thread });
+        let (card, thread) = (thread.card.clone(), Box::new(thread));
+        self.notify_of(&card, Notice::ThreadStatusChanged { thread });
     }
 
     pub(crate) fn thread_removed(&self, card: &ThreadCard) {
-        self.notify(&card.tenant, Notice::ThreadRemoved { thread: card.id });
+        self.notify_of(card, Notice::ThreadRemoved { thread: card.id });
     }
 
     pub(crate) fn workspace_changed(

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use vocabulary::{
-    Call, Caller, Cause, Changes, CheckpointCall, Image, Refusal, Reply, RunCommand, Seq,
-    SkillCall, StartTurn, ThreadId, Why,
+    Call, Caller, Cause, Changes, CheckpointCall, Idempotency, Image, Refusal, Reply, RunCommand,
+    Seq, SkillCall, StartReview, StartTurn, ThreadId, Why,
 };
 
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, commands, defaults, directories, files, joining, keeping, mcp, offer,
-    permissions, pictures, reading, sign_in, skills,
+    self, checkpoints, commands, defaults, directories, exec, files, joining, keeping, mcp, offer,
+    pasts, permissions, pictures, reading, reviews, sign_in, skills,
 };
 use crate::session::{Mail, Outcome, Replied};
 use crate::{members, push};
@@ -30,7 +30,16 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             efforts::check(shared, &own, &new.changes, None).await?;
             library::create(shared, caller, *new).await
         }
+        Call::ForkThread(mut fork) => {
+            settle_changes(shared, caller, fork.thread, &mut fork.changes).await?;
+            pasts::fork(shared, caller, *fork).await
+        }
+        Call::RevertThread(revert) => return pasts::revert(shared, caller, revert).await,
         Call::FindThread { name } => keeping::find(shared, caller, &name).await,
+        Call::Exec(command) => {
+            let output = exec::run(shared, caller, *command).await;
+            output.map(Box::new).map(Reply::Exec)
+        }
         Call::GetThread { thread } => return library::get(shared, caller, thread).await,
         Call::DeleteThread { thread } => return library::delete(shared, caller, thread).await,
         Call::ReadMessages {
@@ -148,7 +157,17 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             let call = Call::ChangeThread { thread, changes };
             return to_session(shared, caller, call).await;
         }
+        Call::StartReview(start) => return review(shared, caller, start).await,
+        call @ (Call::CompactThread { .. } | Call::RunShell(_)) => {
+            let thread = call.thread();
+            let started = to_session(shared, caller, call).await;
+            if let Some(thread) = thread {
+                members::check_started(shared, caller, thread).await;
+            }
+            return started;
+        }
         call @ (Call::CancelTurn { .. }
+        | Call::Terminals { .. }
         | Call::AnswerAsk { .. }
         | Call::ResetThread { .. }
         | Call::UploadFile(_)
@@ -203,9 +222,32 @@ async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> 
         images: Vec::new(),
         changes: Box::default(),
         listen: None,
+        pieces: Vec::new(),
     };
     let started = to_session(shared, caller, Call::StartTurn(start)).await;
     members::check_started(shared, caller, run.thread).await;
+    started
+}
+
+/// Says to a reviewer what to look at.
+async fn review(shared: &Arc<Shared>, caller: &Caller, review: StartReview) -> Outcome {
+    let StartReview { thread, target } = review;
+    let text = reviews::task(&target)?;
+    let start = StartTurn {
+        thread,
+        text,
+        display: Some(reviews::display(&target)),
+        cause: Cause::Review,
+        client_message_id: None,
+        client_turn_id: None,
+        idempotency: Idempotency::Lasting,
+        images: Vec::new(),
+        changes: Box::default(),
+        listen: None,
+        pieces: Vec::new(),
+    };
+    let started = to_session(shared, caller, Call::StartTurn(start)).await;
+    members::check_started(shared, caller, thread).await;
     started
 }
 

@@ -26,4 +26,10 @@ impl SeenByThreads {
         all.truncate(THREADS_MAX);
         seen
     }
+
+    /// This thread has seen nothing: what it was told of files it knows no more.
+    pub fn anew(&self, thread: ThreadId) -> Arc<SeenFiles> {
+        self.0.lock().retain(|(of, _)| *of != thread);
+        self.of(thread)
+    }
 }

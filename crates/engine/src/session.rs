@@ -25,10 +25,12 @@ mod jobs;
 mod listening;
 pub mod live;
 mod mail;
+mod orders;
 pub mod outbox;
 mod recorder;
 mod resent;
 mod resting;
+mod reverting;
 mod shrinking;
 pub mod state;
 mod titling;
@@ -39,6 +41,7 @@ pub mod waking;
 mod writing;
 
 use asks::Asking;
+pub(crate) use given::changed_settings;
 use live::Live;
 pub use mail::{
     AttachedListener, Handle, ListenFrom, Mail, Outcome, Replied, SessionView, Transcript,
@@ -46,6 +49,7 @@ pub use mail::{
 use outbox::Outbox;
 use recorder::Recorder;
 use resting::Resting;
+pub(crate) use reverting::{born, first_hidden, fold_on};
 use snapshots::CheckpointTasks;
 use state::ThreadState;
 use turns::{TurnHandle, TurnSupplies};
@@ -159,10 +163,31 @@ impl Session {
             }
             () = tokio::time::sleep_until(deadline) => self.tick(),
         }
+        if self.is_forsaken() {
+            return self.vanish().await;
+        }
         let flow = self.settle()?;
+        if let (true, RoundOutcome::End(_)) = (self.card.ephemeral, &flow) {
+            return self.vanish().await;
+        }
         // A new thread must not vanish before its first listener comes, whatever else happens.
         let stays = unasked && self.resting.stopping.is_none();
         Ok(if stays { RoundOutcome::On } else { flow })
+    }
+
+    /// An ephemeral thread goes with its last listener, whatever it does.
+    fn is_forsaken(&self) -> bool {
+        let listeners = self.recorder.outbox.listeners();
+        self.card.ephemeral && self.resting.was_heard && listeners == 0 && self.mail.is_empty()
+    }
+
+    /// Ends the session and leaves nothing of its thread.
+    async fn vanish(&mut self) -> Result<RoundOutcome, Refusal> {
+        if !self.recorder.kept {
+            return Ok(RoundOutcome::End(Ended::Asleep));
+        }
+        self.erase().await?;
+        Ok(RoundOutcome::End(Ended::Deleted))
     }
 
     /// Publishes, starts the next writes, and sees whether there is still something to do.
@@ -212,7 +237,7 @@ impl Session {
                     from_ordinal: self.state.history_from,
                     message_count: self.state.thread.message_count,
                     head,
-                    reset_at: self.state.reset_at,
+                    untold: self.state.untold(),
                 };
                 self.recorder.reply_after_commit(head, move |committed| {
                     if committed.is_ok() {
@@ -221,6 +246,7 @@ impl Session {
                 });
             }
             Mail::Titled(titled) => self.titled(titled)?,
+            Mail::Typed(typed) => self.typed(typed)?,
             Mail::PeopleChanged(people) => self.cancel_turn_of_nobody(&people)?,
             Mail::Stop { grace, done } => self.stop(grace, done),
             Mail::HandOver => self.resting.hand_over_until = Some(Instant::now() + HAND_OVER_WAIT),
@@ -242,7 +268,8 @@ impl Session {
         self.shared.metrics.deltas.add(deltas as u64);
         for each in told {
             match each {
-                FromTurn::Tell(fact) => {
+                FromTurn::Tell(mut fact) => {
+                    self.hear_of_user_command(&mut fact);
                     self.record(fact)?;
                 }
                 FromTurn::Commit(fact, done) => {
@@ -287,6 +314,11 @@ impl Session {
     }
 
     fn record_by(&mut self, by: Option<Arc<Person>>, mut fact: Fact) -> Result<Seq, Refusal> {
+        if self.live.has_unplaced()
+            && let Some(step) = fact.tag().map(|tag| tag.step)
+        {
+            self.place_steers(step)?;
+        }
         let parts = (self.shared.config.parts)(&fact);
         self.live.number(&mut fact, parts);
         let mut begins = false;
@@ -313,6 +345,18 @@ impl Session {
             self.live.began_at(seq);
         }
         Ok(seq)
+    }
+
+    /// What was said to the turn has its place before the first thing of the step that reads it.
+    fn place_steers(&mut self, step: u32) -> Result<(), Refusal> {
+        let Some(turn) = self.state.turn.as_ref().map(|turn| turn.turn.clone()) else {
+            return Ok(());
+        };
+        for input in self.live.due_at(step) {
+            let turn = turn.clone();
+            self.record(Fact::Turn(TurnFact::SteerPlaced { turn, input }))?;
+        }
+        Ok(())
     }
 
     /// For metrics and traces. Deltas, which are most facts, are passed over here.

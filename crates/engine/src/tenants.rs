@@ -1,6 +1,7 @@
 //! What each tenant has of its own: where its files lie, keys, MCP servers, skills, rules, budgets; and
 //! what it may do here. A lone user (tenant `local`) has the server's.
 
+mod erasing;
 mod terms;
 
 use std::collections::HashMap;
@@ -13,6 +14,7 @@ use secrecy::SecretString;
 use tools::policy::Policy;
 use vocabulary::{Approvals, Budgets, Refusal, TenantId, ThreadId, Why};
 
+pub use erasing::{ErasedTenant, erase_tenant};
 pub use terms::{TenantTerms, TermsError};
 
 use crate::servers::McpTools;
@@ -98,6 +100,7 @@ impl TenantOwn {
             asked: None,
             own_places,
             held: !self.may_leave_sandbox(),
+            no_more: false,
         }
     }
 

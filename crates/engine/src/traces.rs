@@ -132,9 +132,10 @@ impl TurnTrace {
             ToolFact::Planned { .. } | ToolFact::Started => {
                 self.running.lock().insert(tool.call.item.clone(), at);
             }
-            ToolFact::Finished { outcome } => self.call_ended(at, &tool.call, outcome),
+            ToolFact::Finished { outcome, .. } => self.call_ended(at, &tool.call, outcome),
             ToolFact::Reached
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => {}
         }

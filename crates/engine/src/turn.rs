@@ -19,6 +19,7 @@ use crate::agents::{Agent, AgentMemory};
 use crate::traces::TurnTrace;
 
 pub mod checks;
+pub mod fence;
 pub mod gate;
 pub mod meter;
 pub mod offer;
@@ -26,11 +27,13 @@ pub mod servers;
 pub mod specs;
 pub mod tooling;
 mod trusting;
+pub mod user_commands;
 pub mod writes;
 
 use checks::{StepEdits, ThreadChecks};
 use meter::Meter;
 use servers::{ToldServerNotes, TurnTools};
+use user_commands::{UserCommand, UserCommands};
 
 /// What a turn says to its session.
 pub enum FromTurn {
@@ -96,11 +99,31 @@ pub struct History {
     pub context_tokens: u64,
 }
 
+/// What a turn hears from its user while it runs.
+pub enum SteerInput {
+    Said(UserInput),
+    /// A command of their own has ended.
+    Done {
+        call: ItemId,
+        note: String,
+    },
+}
+
+impl SteerInput {
+    /// By which it is known whether the log had it already.
+    pub fn item(&self) -> &ItemId {
+        match self {
+            SteerInput::Said(input) => &input.item,
+            SteerInput::Done { call, .. } => call,
+        }
+    }
+}
+
 /// What the user said to a turn while it ran, until its next step takes it.
 pub struct Steers(Mutex<QueuedSteers>);
 
 struct QueuedSteers {
-    inputs: Vec<UserInput>,
+    inputs: Vec<SteerInput>,
     /// Everything that was said so far, heard or not.
     said: String,
     /// The step that has listened last.
@@ -122,12 +145,24 @@ impl Steers {
         let mut waiting = self.0.lock();
         waiting.said.push_str(&input.text);
         waiting.said.push('\n');
-        waiting.inputs.push(input);
+        waiting.inputs.push(SteerInput::Said(input));
         waiting.step
     }
 
+    /// The same for what the user did; a turn does not go on for it.
+    pub fn push_done(&self, call: ItemId, note: String) -> u32 {
+        let mut waiting = self.0.lock();
+        waiting.inputs.push(SteerInput::Done { call, note });
+        waiting.step
+    }
+
+    /// The step that has listened last.
+    pub fn step(&self) -> u32 {
+        self.0.lock().step
+    }
+
     /// Everything that `step` is the first to hear.
-    pub fn take(&self, step: u32) -> Vec<UserInput> {
+    pub fn take(&self, step: u32) -> Vec<SteerInput> {
         let mut waiting = self.0.lock();
         waiting.step = step;
         std::mem::take(&mut waiting.inputs)
@@ -138,8 +173,10 @@ impl Steers {
         names(&self.0.lock().said, host)
     }
 
+    /// How much was said that was not heard yet.
     pub fn len(&self) -> usize {
-        self.0.lock().inputs.len()
+        let is_said = |input: &&SteerInput| matches!(input, SteerInput::Said(_));
+        self.0.lock().inputs.iter().filter(is_said).count()
     }
 }
 
@@ -151,13 +188,15 @@ pub enum TurnStart {
         step: u32,
         calls: Vec<DueCall>,
     },
+    /// It is made for a command of the user's own.
+    UserCommand(Box<UserCommand>),
 }
 
 impl TurnStart {
     /// Whether no step was taken yet: the process may have died while a person was asked before that.
     pub fn is_first(&self) -> bool {
         match self {
-            TurnStart::Fresh => true,
+            TurnStart::Fresh | TurnStart::UserCommand(_) => true,
             TurnStart::PickUp { step, calls } => *step == 0 && calls.is_empty(),
         }
     }
@@ -184,6 +223,8 @@ pub struct Turn {
     pub tools: TurnTools,
     /// What people were told of the thread's MCP servers.
     pub told_servers: ToldServerNotes,
+    /// Whether it is a review, in which nothing may be changed.
+    pub reviews: bool,
     /// What the user said to start it.
     pub input: String,
     pub history: History,
@@ -208,6 +249,8 @@ pub struct Turn {
     pub edits: StepEdits,
     /// How its thread's checks ended before.
     pub checks: Arc<ThreadChecks>,
+    /// The commands of the user's own that run beside it.
+    pub user_commands: Arc<UserCommands>,
     pub permits: watch::Receiver<Permits>,
     /// Calls that run at the same time ask people one after the other: not every client shows two
     /// asks, and an answer for longer than once may make the next one needless.

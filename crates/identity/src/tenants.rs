@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use store::RecordKind;
 use vocabulary::{Role, TenantId, Timestamp};
 
-use crate::change::{Planned, change, put, removed};
+use crate::change::{Planned, change, decode, put, removed};
 use crate::directory::{Directory, now};
 use crate::limits::{NAME_CHARS_MAX, TENANT_ID_CHARS_MAX};
 use crate::members::{self, MemberChange};
@@ -109,8 +109,19 @@ impl Directory {
         Ok(tenant)
     }
 
+    /// The tenant of this id, if it was shut.
+    pub async fn shut_tenant(&self, id: &str) -> Result<Option<TenantId>, IdentityError> {
+        let all = TenantId::new(TENANTS);
+        let kept = self.store.records(&all, RecordKind::Tenant).await?;
+        let all: Vec<Tenant> = decode(&kept.records)?;
+        let shut = all.into_iter().filter(|tenant| tenant.deleted_at.is_some());
+        Ok(shut
+            .map(|tenant| tenant.id)
+            .find(|shut| shut.as_str() == id))
+    }
+
     /// Shuts a tenant: from now on it has no members and no tokens, and its id is not given again.
-    pub async fn delete_tenant(&self, id: &str) -> Result<(), IdentityError> {
+    pub async fn delete_tenant(&self, id: &str) -> Result<TenantId, IdentityError> {
         let unknown = |_| IdentityError::UnknownTenant(id.to_owned());
         let id = tenant_id(id).map_err(unknown)?;
         if id.as_str() == TenantId::LOCAL {
@@ -144,7 +155,7 @@ impl Directory {
         change(&self.store, &id, RecordKind::Token, plan).await?;
         self.remove_all_members(&id).await?;
         self.changed();
-        Ok(())
+        Ok(id)
     }
 }
 

@@ -6,26 +6,22 @@ use std::sync::Arc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prost::Message as _;
-use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::attributes::{self, AttributeWords, DeploymentLabels};
 use crate::otlp::{
     ExportTraceServiceRequest, InstrumentationScope, KeyValue, OtlpResource, ResourceSpans,
     ScopeSpans,
 };
+use crate::secrets::KnownSecrets;
 use crate::settings::TracingSettings;
 use crate::span::TraceSpan;
-
-/// Shorter ones are words that anybody may say.
-const SECRET_BYTES_MIN: usize = 8;
-const LEFT_OUT: &str = "[secret left out]";
 
 /// Makes requests for one endpoint.
 pub struct BatchEncoder {
     words: AttributeWords,
     labels: DeploymentLabels,
     resource: Vec<KeyValue>,
-    secrets: Arc<[SecretString]>,
+    secrets: Arc<KnownSecrets>,
 }
 
 impl BatchEncoder {
@@ -33,7 +29,7 @@ impl BatchEncoder {
         settings: &TracingSettings,
         words: AttributeWords,
         instance: &str,
-        secrets: Arc<[SecretString]>,
+        secrets: Arc<KnownSecrets>,
     ) -> Self {
         let labels = DeploymentLabels {
             environment: settings.langfuse.environment.clone(),
@@ -64,7 +60,7 @@ impl BatchEncoder {
 
     /// The body of a request, compressed.
     pub fn encode(&self, spans: &[Arc<TraceSpan>]) -> std::io::Result<Vec<u8>> {
-        let clean = |text: &str| self.without_secrets(text);
+        let clean = |text: &str| self.secrets.left_out(text).into_owned();
         let told = |span: &Arc<TraceSpan>| attributes::told(span, &self.labels, self.words, &clean);
         let request = ExportTraceServiceRequest {
             resource_spans: vec![ResourceSpans {
@@ -83,20 +79,5 @@ impl BatchEncoder {
         let mut body = GzEncoder::new(Vec::new(), Compression::fast());
         body.write_all(&request.encode_to_vec())?;
         body.finish()
-    }
-
-    fn without_secrets(&self, text: &str) -> String {
-        let secrets = self.secrets.iter().map(|secret| secret.expose_secret());
-        let mut secrets = secrets.filter(|secret| secret.len() >= SECRET_BYTES_MIN);
-        match secrets.any(|secret| text.contains(secret)) {
-            false => text.to_owned(),
-            true => self.secrets.iter().fold(text.to_owned(), |text, secret| {
-                let secret = secret.expose_secret();
-                match secret.len() >= SECRET_BYTES_MIN {
-                    true => text.replace(secret, LEFT_OUT),
-                    false => text,
-                }
-            }),
-        }
     }
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use secrecy::SecretString;
 use vocabulary::TracingHealth;
 
 use crate::attributes::AttributeWords;
 use crate::batch::BatchEncoder;
 use crate::limits::FLUSH_TIME_MAX;
 use crate::outlet::{HealthListener, Outlet};
+use crate::secrets::KnownSecrets;
 use crate::settings::TracingSettings;
 use crate::span::TraceSpan;
 use crate::transport::{HttpTransport, Transport};
@@ -15,6 +17,7 @@ use crate::transport::{HttpTransport, Transport};
 /// Hands spans to tasks that deliver them. Nothing runs before the first span.
 pub struct TraceExporter {
     outlets: Vec<Outlet>,
+    secrets: Arc<KnownSecrets>,
 }
 
 impl TraceExporter {
@@ -24,7 +27,8 @@ impl TraceExporter {
         let otlp = settings.otlp.as_ref().map(HttpTransport::otlp);
         let langfuse = langfuse.map(|transport| (transport, AttributeWords::Langfuse));
         let otlp = otlp.map(|transport| (transport, AttributeWords::All));
-        let secrets: Arc<[_]> = settings.secrets().into();
+        let secrets = Arc::<KnownSecrets>::default();
+        secrets.learn(settings.secrets());
         let instance = uuid::Uuid::new_v4().to_string();
         let outlet = |(transport, words): (HttpTransport, AttributeWords)| {
             let encoder = BatchEncoder::new(settings, words, &instance, Arc::clone(&secrets));
@@ -32,7 +36,7 @@ impl TraceExporter {
             Outlet::new(transport, encoder, settings.batch_delay())
         };
         let outlets: Vec<_> = langfuse.into_iter().chain(otlp).map(outlet).collect();
-        (!outlets.is_empty()).then_some(Self { outlets })
+        (!outlets.is_empty()).then_some(Self { outlets, secrets })
     }
 
     /// Called, from a task of ours, whenever the health changed.
@@ -40,6 +44,11 @@ impl TraceExporter {
         for outlet in &self.outlets {
             outlet.on_change(Arc::clone(&listener));
         }
+    }
+
+    /// These are left out of everything that is sent from now on.
+    pub fn hide(&self, secrets: impl IntoIterator<Item = SecretString>) {
+        self.secrets.learn(secrets);
     }
 
     /// Never waits. What does not fit is counted as lost.

@@ -11,6 +11,7 @@ mod exporter;
 pub mod metrics;
 pub mod otlp;
 mod outlet;
+mod secrets;
 mod settings;
 mod span;
 mod transport;

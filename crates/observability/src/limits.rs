@@ -30,3 +30,5 @@ pub const RESPONSE_BYTES_MAX: usize = 64 * 1024;
 pub const WORDS_CHARS_MAX: usize = 200;
 /// Models, and providers, that are counted apart; all further ones are counted together.
 pub const LABELS_MAX: usize = 64;
+/// Secrets that are looked for in what is sent.
+pub const KNOWN_SECRETS_MAX: usize = 1024;

@@ -42,6 +42,7 @@ fn span(kind: ObservationKind) -> TraceSpan {
         input: "asked".to_owned(),
         output: "answered".to_owned(),
         problem: None,
+        by_user: false,
         kind,
     }
 }

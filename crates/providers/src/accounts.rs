@@ -153,6 +153,21 @@ impl Accounts {
         })
     }
 
+    /// Whatever is in the files of keys and sign-ins.
+    pub fn saved_secrets(&self) -> Vec<SecretString> {
+        let files = [Some(&*self.connections), self.shared.as_ref()];
+        let saved = files.into_iter().flatten();
+        let saved = saved.filter_map(|file| file.read().ok());
+        let mut secrets: Vec<_> = saved.flat_map(|saved| saved.secrets()).collect();
+        let codex = self.codex.as_ref().and_then(CodexHome::read);
+        secrets.extend(match codex {
+            Some(Proof::Key(key)) => vec![key],
+            Some(Proof::Tokens(tokens)) => tokens.secrets().cloned().collect(),
+            Some(Proof::GoogleFile(_) | Proof::AwsKeys(_)) | None => Vec::new(),
+        });
+        secrets
+    }
+
     /// The key of a tool, such as a web search: saved, or in `<TOOL>_API_KEY`.
     pub fn tool_key(&self, tool: &str) -> Option<SecretString> {
         let saved = self.connections.read().ok();

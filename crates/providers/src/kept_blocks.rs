@@ -1,5 +1,7 @@
 //! What of an answer stays in a conversation, for tests that go on with it.
 
+use vocabulary::PART_BREAK;
+
 use crate::{Block, Part};
 
 /// The blocks of an answer, put together as whoever runs a conversation does.
@@ -10,6 +12,7 @@ pub fn kept_blocks(parts: impl IntoIterator<Item = Part>) -> Vec<Block> {
             Part::TextDelta { text, .. } | Part::ReasoningDelta { text, .. } => {
                 grown.push_str(&text);
             }
+            Part::ReasoningPart { .. } => grown.push_str(PART_BREAK),
             Part::TextEnd { native, .. } => blocks.push(Block::Text {
                 text: std::mem::take(&mut grown),
                 native,

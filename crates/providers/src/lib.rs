@@ -245,6 +245,10 @@ pub enum Part {
         block: u32,
         text: String,
     },
+    /// The next part of a thought begins, a blank line after the one before.
+    ReasoningPart {
+        block: u32,
+    },
     /// A block may end without any text: some providers only show that there was a thought.
     ReasoningEnd {
         block: u32,

@@ -214,6 +214,14 @@ impl Models {
         self.remote.as_ref()?.tool_key(tool)
     }
 
+    /// Every key and token that is saved, for those who have to keep them out of what they tell.
+    pub fn saved_secrets(&self) -> Vec<SecretString> {
+        self.remote
+            .as_ref()
+            .map(RemoteModels::saved_secrets)
+            .unwrap_or_default()
+    }
+
     /// How it stands with every provider. `verify`: asks the providers themselves, with a cheap
     /// request each, all at once and within a few seconds.
     pub async fn statuses(&self, verify: bool) -> Vec<ProviderStatus> {

@@ -2,7 +2,7 @@
 
 use vocabulary::Seq;
 
-use crate::{Batch, Lease, Result, StoreError};
+use crate::{Batch, InheritedLog, Lease, Result, StoreError};
 
 /// How one thread's log stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,9 @@ impl LogHead {
         {
             return Err(malformed("its thread row is another thread's"));
         }
+        if batch.inherits.is_some() && self != LogHead::default() {
+            return Err(malformed("only a new thread begins with another's log"));
+        }
         let mut last_seq = self.last_seq;
         for event in &batch.events {
             if event.seq <= last_seq {
@@ -32,11 +35,24 @@ impl LogHead {
             }
             last_seq = event.seq;
         }
+        let overlaps = |log: &InheritedLog| {
+            let mut seqs = batch.events.iter().map(|event| event.seq);
+            seqs.any(|seq| seq > log.after && seq <= log.upto)
+        };
+        if batch.inherits.as_ref().is_some_and(overlaps) {
+            return Err(malformed("its own events are among those it takes over"));
+        }
+        last_seq = last_seq.max(batch.inherits.map_or(last_seq, |log| log.upto));
         if !batch.entries.is_sorted_by(|a, b| a.ordinal < b.ordinal) {
             return Err(malformed("its entries are not in order"));
         }
+        let inherited = |seq: Seq| {
+            let log = batch.inherits.as_ref();
+            log.is_some_and(|log| seq > log.after && seq <= log.upto)
+        };
         for entry in &batch.entries {
-            if !batch.events.iter().any(|event| event.seq == entry.seq) {
+            let in_batch = |seq: Seq| batch.events.iter().any(|event| event.seq == seq);
+            if !inherited(entry.seq) && !in_batch(entry.seq) {
                 return Err(malformed("an entry points to none of its events"));
             }
         }

@@ -85,6 +85,10 @@ pub struct Batch {
     pub entries: Vec<EntryRow>,
     /// Turns that started or ended; a row replaces the one of its number.
     pub turns: Vec<IndexedTurn>,
+    /// What goes before the rows above come: turns were taken back.
+    pub reverts: Option<RevertedRows>,
+    /// What a new thread takes over of another one's log. Entries may point into it.
+    pub inherits: Option<InheritedLog>,
     /// The engine's state row after this batch.
     pub state: Bytes,
     /// Whether the thread needs looking after when its process dies: a turn is running.
@@ -96,6 +100,23 @@ pub struct Batch {
     pub drafts_done: Vec<ItemId>,
     /// What its events say was spent, where the tenant may have a limit.
     pub charge: Option<CreditCharge>,
+}
+
+/// Entries and turns from these places on are pointed to no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RevertedRows {
+    /// The ordinal of the first entry that goes.
+    pub entry: u64,
+    /// The number of the first turn that goes.
+    pub turn: u64,
+}
+
+/// A part of another thread's log, which is copied under the same numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InheritedLog {
+    pub from: ThreadId,
+    pub after: Seq,
+    pub upto: Seq,
 }
 
 /// A durable event, serialised once by the engine and never again.

@@ -40,6 +40,8 @@ use changes::Follower;
 pub use foreign::foreign_sessions;
 pub use inspect::{DatabaseReport, inspect, is_in_use, lock_out};
 use leases::Owner;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use listing::page;
 pub use open::APPLICATION_ID;
 pub use presence::{DatabasePresence, GONE, OVERWRITTEN, OWNERS, find};
 use reader::Readers;

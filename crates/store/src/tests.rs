@@ -1,6 +1,7 @@
 //! The story on every backend, and what only some backends can do.
 
 mod credits;
+mod measures;
 mod property;
 mod sqlite;
 

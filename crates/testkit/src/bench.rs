@@ -4,6 +4,7 @@
 //! Client and server share the machine, so every number includes what the client costs; the
 //! clients are therefore as cheap as they can be.
 
+mod codex;
 mod disk;
 mod joined;
 mod latency;
@@ -23,7 +24,7 @@ pub use server::{Bench, Size};
 pub use table::Table;
 
 /// Every bench, in the order of the table.
-pub const NAMES: [&str; 18] = [
+pub const NAMES: [&str; 21] = [
     "fsync",
     "start",
     "idle",
@@ -42,6 +43,9 @@ pub const NAMES: [&str; 18] = [
     "memory",
     "sockets",
     "joined",
+    "codex-history",
+    "codex-list",
+    "codex-stream",
 ];
 
 /// Runs one of them. One that takes far longer than it should has failed.
@@ -77,6 +81,9 @@ async fn measure(name: &str, bench: &Bench, table: &mut Table) -> anyhow::Result
         "memory" => memory::many_turns(bench, table).await,
         "sockets" => memory::sockets(bench, table).await,
         "joined" => joined::joined(bench, table).await,
+        "codex-history" => codex::history(bench, table).await,
+        "codex-list" => codex::list(bench, table).await,
+        "codex-stream" => codex::stream(bench, table).await,
         unknown => bail!(
             "there is no bench `{unknown}`; there are {}",
             NAMES.join(", ")

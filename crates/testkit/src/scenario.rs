@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 
-use crate::tongue::{Deed, SettingDeed, SkillDeed};
+use crate::tongue::{Deed, OrderDeed, PastDeed, SettingDeed, SkillDeed};
 use crate::until::{Until, Wanted};
 
 /// One `scenario.toml`.
@@ -100,6 +100,18 @@ pub enum Act {
     FileHistory,
     /// Asks for one of them: `notes.txt 2`.
     FileVersion,
+    /// Has the conversation summarised.
+    Compact,
+    /// Has the uncommitted changes reviewed.
+    Review,
+    /// Runs a command line of the user's own.
+    Shell,
+    /// Asks which commands run in the background.
+    Terminals,
+    /// Ends all of them.
+    Clean,
+    /// Types to the first of them.
+    Type,
     /// Asks which skills there are.
     Skills,
     ReadSkill,
@@ -124,6 +136,12 @@ pub enum Act {
     SubAgentModel,
     /// Uses no MCP servers.
     NoMcp,
+    /// Goes on in a thread that begins with the past of this one.
+    Fork,
+    /// Takes turns back, as many as `text` says.
+    Rollback,
+    /// Begins an ephemeral thread beside this one.
+    Aside,
     /// Runs the program itself, as whoever operates the server does: `tenants credit --set 1`.
     Operate,
     /// Another server on the same data takes the thread: somebody joins it there.
@@ -184,6 +202,7 @@ impl Step {
                 | Act::Objective
                 | Act::Model
                 | Act::SubAgentModel
+                | Act::Rollback
         );
         match (&self.text, needs_text) {
             (None, true) => bail!("needs a text"),
@@ -233,6 +252,12 @@ impl Step {
                 let (path, iteration) = self.version().ok()?;
                 Deed::FileVersion { path, iteration }
             }
+            Act::Compact => Deed::Order(OrderDeed::Compact),
+            Act::Review => Deed::Order(OrderDeed::Review),
+            Act::Shell => Deed::Order(OrderDeed::Shell(text())),
+            Act::Terminals => Deed::Order(OrderDeed::Terminals),
+            Act::Clean => Deed::Order(OrderDeed::Clean),
+            Act::Type => Deed::Order(OrderDeed::Type(text())),
             Act::Skills => Deed::Skill(SkillDeed::List),
             Act::ReadSkill => Deed::Skill(SkillDeed::Read(text())),
             Act::EnableSkill => Deed::Skill(SkillDeed::Enable(text())),
@@ -246,6 +271,9 @@ impl Step {
             Act::Model => Deed::Setting(SettingDeed::Model(text())),
             Act::SubAgentModel => Deed::Setting(SettingDeed::SubAgentModel(text())),
             Act::NoMcp => Deed::Setting(SettingDeed::NoMcp),
+            Act::Fork => Deed::Past(PastDeed::Fork),
+            Act::Rollback => Deed::Past(PastDeed::Rollback(text().parse().ok()?)),
+            Act::Aside => Deed::Past(PastDeed::Aside),
             Act::Connect
             | Act::Resume
             | Act::Disconnect
@@ -267,6 +295,9 @@ impl Step {
             Act::Connect | Act::Resume => Wanted::Connected,
             Act::Say
             | Act::Command
+            | Act::Compact
+            | Act::Review
+            | Act::Shell
             | Act::Approve
             | Act::Deny
             | Act::Answer
@@ -286,6 +317,9 @@ impl Step {
             | Act::Checkpoints
             | Act::FileHistory
             | Act::FileVersion
+            | Act::Terminals
+            | Act::Clean
+            | Act::Type
             | Act::Skills
             | Act::ReadSkill
             | Act::Upload
@@ -294,6 +328,9 @@ impl Step {
             | Act::Model
             | Act::SubAgentModel
             | Act::NoMcp
+            | Act::Fork
+            | Act::Rollback
+            | Act::Aside
             | Act::Commands => Wanted::Done,
             // The skills, then the commands.
             Act::EnableSkill | Act::DisableSkill | Act::DeleteSkill => {

@@ -40,8 +40,38 @@ pub enum Deed {
         path: String,
         iteration: u64,
     },
+    Order(OrderDeed),
     Skill(SkillDeed),
     Setting(SettingDeed),
+    Past(PastDeed),
+}
+
+/// What a person does with a thread's past.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PastDeed {
+    /// Goes on in a thread that begins with it.
+    Fork,
+    /// Takes so many of the newest turns back.
+    Rollback(u32),
+    /// Begins a thread beside this one that has none and leaves none.
+    Aside,
+}
+
+/// What a person orders in a thread beside what they say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OrderDeed {
+    /// A summary of the conversation.
+    Compact,
+    /// A review of the uncommitted changes.
+    Review,
+    /// A command line of their own.
+    Shell(String),
+    /// Which commands run in the background.
+    Terminals,
+    /// The end of all of them.
+    Clean,
+    /// Types to the first of them.
+    Type(String),
 }
 
 /// What a person gives a thread, or sets for it.

@@ -27,7 +27,8 @@ use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::jobs::{JobStart, ThreadNetwork};
 use crate::sandbox::Mode;
-use crate::{Failure, Judgement, Scope, Tool, ToolCx, input, policy, risk};
+use crate::{Failure, Jobs, Judgement, Scope, Tool, ToolCx, input, policy, risk};
+use blocked::Stopped;
 use capture::CapturedStreams;
 use command::{EndedBy, NoEnd, RunningCommand, Waited};
 use escalation::Escalation;
@@ -143,6 +144,15 @@ impl Tool for BashTool {
         }
     }
 
+    fn looks(&self) -> bool {
+        true
+    }
+
+    /// The fence of its scope holds it, unless it wants more than that.
+    fn changes(&self, _jobs: &Jobs, input: &Value) -> bool {
+        BashOrder::parse(input).is_ok_and(|order| order.escalation.is_some())
+    }
+
     /// How long it is waited for, and what it is said to do, make it no other command.
     fn grant_key(&self, input: &Value) -> String {
         let mut input = input.clone();
@@ -176,11 +186,20 @@ impl Tool for BashTool {
         let hold = Hold::of(cx, &order, &network)?;
         let command = start(cx, programs, order.command, &hold).await?;
         match command.wait(&cx.cancel, order.wait).await {
-            Waited::Ended(end) => report(cx, &hold, &command, end).await,
+            Waited::Ended(end) => {
+                let Ran { output, stopped } = report(cx, &hold, &command, end).await?;
+                let Some(stopped) = stopped.filter(|_| order.escalation.is_none()) else {
+                    return Ok(output);
+                };
+                match may_leave(cx, &order, &stopped).await {
+                    true => run_outside(cx, &order, programs, &hold).await,
+                    false => Ok(output),
+                }
+            }
             Waited::Cancelled => {
                 let end = command.end_by(EndedBy::Cancelled).await;
-                let output = report(cx, &hold, &command, end).await?;
-                Err(Failure::Cancelled(output))
+                let ran = report(cx, &hold, &command, end).await?;
+                Err(Failure::Cancelled(ran.output))
             }
             Waited::TimedOut => run_on(cx, &order, &hold, &network, command).await,
         }
@@ -214,23 +233,67 @@ async fn start(
     Err(Failure::Error(message))
 }
 
+/// A command that has ended.
+struct Ran {
+    output: ToolOutput,
+    /// What the sandbox most likely did not let it do; the output says so, too.
+    stopped: Option<Stopped>,
+}
+
 /// What is told of a command that has ended, and what the sandbox most likely stopped.
 async fn report(
     cx: &ToolCx,
     hold: &Hold,
     command: &RunningCommand,
     end: Result<CommandEnd, NoEnd>,
-) -> Result<ToolOutput, Failure> {
+) -> Result<Ran, Failure> {
     let output = report_as_it_is(cx, command, end).await?;
-    if hold.outside {
-        return Ok(output);
-    }
-    let stopped = blocked::stopped(hold.sandbox.mode(), &cx.scope, &output);
-    Ok(match stopped {
-        Some(stopped) => report::noted(output, &stopped.note()),
-        None => output,
+    let stopped = match hold.outside {
+        true => None,
+        false => blocked::stopped(hold.sandbox.mode(), &cx.scope, &output),
+    };
+    Ok(Ran {
+        output: match &stopped {
+            Some(stopped) => report::noted(output, &stopped.note(&cx.scope)),
+            None => output,
+        },
+        stopped,
     })
 }
+
+/// Whether a command that was stopped may leave the sandbox. One that failed in it has done part of its
+/// work, so it is never run again without a word.
+async fn may_leave(cx: &ToolCx, order: &BashOrder<'_>, stopped: &Stopped) -> bool {
+    !cx.scope.outside.held
+        && !cx.cancel.is_cancelled()
+        && cx.host.let_out(order.for_people(), stopped.wanted()).await
+}
+
+/// Runs a command again, without the fence that stopped it.
+async fn run_outside(
+    cx: &ToolCx,
+    order: &BashOrder<'_>,
+    programs: GitPrograms,
+    hold: &Hold,
+) -> Result<ToolOutput, Failure> {
+    let outside = hold.let_out();
+    let command = start(cx, programs, order.command, &outside).await?;
+    let ended = |ran: Ran| report::noted(ran.output, LET_OUT);
+    match command.wait(&cx.cancel, order.wait).await {
+        Waited::Ended(end) => report(cx, &outside, &command, end).await.map(ended),
+        Waited::Cancelled => {
+            let end = command.end_by(EndedBy::Cancelled).await;
+            let ran = report(cx, &outside, &command, end).await?;
+            Err(Failure::Cancelled(ran.output))
+        }
+        Waited::TimedOut => {
+            let network = cx.jobs.network(&cx.sandbox).await;
+            run_on(cx, order, &outside, &network, command).await
+        }
+    }
+}
+
+const LET_OUT: &str = "[the sandbox stopped this at first; the user let it run outside]";
 
 async fn report_as_it_is(
     cx: &ToolCx,
@@ -261,7 +324,7 @@ pub(crate) fn note_of_stopped(
         duration_ms: 0,
         model_text: None,
     };
-    blocked::stopped(mode, scope, &output).map(|stopped| stopped.note())
+    blocked::stopped(mode, scope, &output).map(|stopped| stopped.note(scope))
 }
 
 /// Makes it a job; where there is no room for one, it is ended.
@@ -274,6 +337,8 @@ async fn run_on(
 ) -> Result<ToolOutput, Failure> {
     let start = JobStart {
         line: order.command.to_owned(),
+        directory: hold.directory.clone(),
+        call: cx.host.call(),
         fence: hold.of_job(),
     };
     let job = match cx.jobs.adopt(command, start) {
@@ -285,7 +350,7 @@ async fn run_on(
                 notes: vec![format!("[ended: {}]", crate::jobs::FULL)],
                 ..end
             });
-            return report(cx, hold, &command, end).await;
+            return report(cx, hold, &command, end).await.map(|ran| ran.output);
         }
     };
     let note = match order.background {

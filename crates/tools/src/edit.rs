@@ -10,9 +10,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use vocabulary::{Effects, Subject, ToolOutput};
+use vocabulary::{Effects, FileChange, Subject, ToolOutput};
 
-use crate::change::{FILE_BYTES_MAX, PendingChange};
+use crate::change::{ChangedLines, FILE_BYTES_MAX, PendingChange};
 use crate::input::{Fields, blocking};
 use crate::path::{self, PATH_CHARS_MAX};
 use crate::seen::{FileKnowledge, SeenFiles};
@@ -51,6 +51,14 @@ impl Tool for EditTool {
         request::subject(input)
     }
 
+    fn preview(&self, scope: &Scope, seen: &SeenFiles, input: &Value) -> Vec<FileChange> {
+        let preview = || {
+            let wanted = EditOfFile::of(scope, seen, input).ok()?;
+            Some(wanted.change(scope).0)
+        };
+        preview().into_iter().collect()
+    }
+
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
         protected::judge_change(self.name(), scope, input, "filePath")
     }
@@ -62,55 +70,97 @@ impl Tool for EditTool {
 }
 
 fn edit(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Failure> {
-    let fields = Fields::of("edit", input)?;
-    let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
-    let edits = TextEdit::all(&fields)?;
-    let target = path::resolve_to_change("edit", scope, given)?;
     let _alone = seen.changing();
-    let draft = PendingChange::open("edit", given, target)?;
-    let makes = draft.old.is_none() && edits.first().is_some_and(|edit| edit.old.is_empty());
-    let (before, encoding) = match makes {
-        true => Default::default(),
-        false => text::decode(content(&draft, given)?)
-            .ok_or_else(|| error(format!("{given} is not a text file; use bash")))?,
-    };
-    let known = draft.knowledge(seen);
-    let mut progress = EditProgress {
-        draft: &draft,
-        given,
-        known,
-        text: before.to_string(),
-        notes: Vec::new(),
-    };
-    for edit in &edits {
-        let made = progress.make(edit);
-        made.map_err(|problem| edit.refusal(problem))?;
-    }
-    let EditProgress {
-        text: after,
-        mut notes,
-        ..
-    } = progress;
-    draft.save(seen, &encoded(given, &after, encoding)?)?;
-    if makes {
+    let mut wanted = EditOfFile::of(scope, seen, input)?;
+    let given = wanted.given;
+    let content = encoded(given, &wanted.after, wanted.encoding)?;
+    wanted.draft.save(seen, &content)?;
+    let (change, changed) = wanted.change(scope);
+    let Some(changed) = changed else {
+        let lines = wanted.after.lines().count();
         return Ok(ToolOutput::Files {
-            summary: format!("Made {given} with {} lines", after.lines().count()),
-            changes: vec![draft.describe(scope, None, &after)],
+            summary: format!("Made {given} with {lines} lines"),
+            changes: vec![change],
         });
-    }
-    if known == FileKnowledge::Changed {
-        notes.push("the file had changed since you read it".to_owned());
-    }
-    let notes = match notes.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", notes.join("; ")),
     };
-    let (change, changed) = draft.describe_edit(scope, &before, &after);
+    if wanted.known == FileKnowledge::Changed {
+        let note = "the file had changed since you read it".to_owned();
+        wanted.notes.push(note);
+    }
+    let notes = match wanted.notes.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", wanted.notes.join("; ")),
+    };
     let summary = format!("Edited {}{notes}\n{}", changed.place, changed.lines);
     Ok(ToolOutput::Files {
         summary: summary.trim_end_matches('\n').to_owned(),
         changes: vec![change],
     })
+}
+
+/// A file as it is, and as the edits would make it.
+struct EditOfFile<'a> {
+    given: &'a str,
+    draft: PendingChange<'a>,
+    known: FileKnowledge,
+    /// Nothing where it is a new one.
+    before: Option<String>,
+    after: String,
+    encoding: Encoding,
+    /// What the model should know of how it was done.
+    notes: Vec<String>,
+}
+
+impl<'a> EditOfFile<'a> {
+    fn of(scope: &Scope, seen: &SeenFiles, input: &'a Value) -> Result<Self, Failure> {
+        let fields = Fields::of("edit", input)?;
+        let given = fields.filled_text("filePath", PATH_CHARS_MAX)?;
+        let edits = TextEdit::all(&fields)?;
+        let target = path::resolve_to_change("edit", scope, given)?;
+        let draft = PendingChange::open("edit", given, target)?;
+        let makes = draft.old.is_none() && edits.first().is_some_and(|edit| edit.old.is_empty());
+        let (before, encoding) = match makes {
+            true => Default::default(),
+            false => text::decode(content(&draft, given)?)
+                .ok_or_else(|| error(format!("{given} is not a text file; use bash")))?,
+        };
+        let before = before.to_string();
+        let known = draft.knowledge(seen);
+        let mut progress = EditProgress {
+            draft: &draft,
+            given,
+            known,
+            text: before.clone(),
+            notes: Vec::new(),
+        };
+        for edit in &edits {
+            let made = progress.make(edit);
+            made.map_err(|problem| edit.refusal(problem))?;
+        }
+        let EditProgress {
+            text: after, notes, ..
+        } = progress;
+        Ok(Self {
+            given,
+            known,
+            before: (!makes).then_some(before),
+            after,
+            encoding,
+            notes,
+            draft,
+        })
+    }
+
+    /// What it is for people, and for the model where the file was there before.
+    fn change(&self, scope: &Scope) -> (FileChange, Option<ChangedLines>) {
+        match &self.before {
+            None => (self.draft.describe(scope, None, &self.after), None),
+            Some(before) => {
+                let (change, changed) = self.draft.describe_edit(scope, before, &self.after);
+                (change, Some(changed))
+            }
+        }
+    }
 }
 
 /// A file's text with the edits that were made so far.

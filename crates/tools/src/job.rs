@@ -172,6 +172,19 @@ impl Tool for JobTool {
         }
     }
 
+    fn looks(&self) -> bool {
+        true
+    }
+
+    /// What is typed to a job that may write, or that nothing holds, is a command that may.
+    fn changes(&self, jobs: &Jobs, input: &Value) -> bool {
+        let Ok(order) = JobOrder::parse(input) else {
+            return false;
+        };
+        let job = order.job(jobs).ok();
+        order.action == JobAction::Write && job.is_some_and(|job| !job.fence.only_reads())
+    }
+
     async fn run(&self, cx: &ToolCx, input: Value) -> Result<ToolOutput, Failure> {
         let order = JobOrder::parse(&input)?;
         if order.action == JobAction::List {
@@ -181,7 +194,10 @@ impl Tool for JobTool {
         let with_time = order.action == JobAction::Wait;
         let on = match order.action {
             JobAction::Output | JobAction::List => true,
-            JobAction::Wait => job.wait(&cx.cancel, order.wait).await,
+            JobAction::Wait => {
+                interacted(cx, &job, "").await;
+                job.wait(&cx.cancel, order.wait).await
+            }
             JobAction::Write => write(cx, &order, &job).await?,
             JobAction::Stop => {
                 // One that ended meanwhile ended in its own way.
@@ -209,7 +225,17 @@ async fn write(cx: &ToolCx, order: &JobOrder<'_>, job: &BackgroundJob) -> Result
         .write(bytes, order.close)
         .await
         .map_err(cannot)?;
+    interacted(cx, job, order.input).await;
     Ok(job.wait(&cx.cancel, ANSWER_WAIT).await)
+}
+
+/// People see that a command is typed to, or waited for.
+async fn interacted(cx: &ToolCx, job: &BackgroundJob, stdin: &str) {
+    if let Some(call) = &job.call {
+        let host = &cx.host;
+        host.interacted(Arc::clone(call), job.id, stdin.to_owned())
+            .await;
+    }
 }
 
 fn listed(jobs: &Jobs) -> String {

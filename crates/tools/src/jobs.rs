@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
+use vocabulary::{BackgroundTerminal, ToolCall};
 
 use crate::bash::command::{self, RunningCommand};
 use crate::{Sandbox, Scope};
@@ -21,6 +22,8 @@ use network::ThreadNetworks;
 const JOBS_MAX: usize = 16;
 /// A job that was forgotten must not hold the machine for ever.
 const JOB_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// Why a job ended that a person stopped.
+const BY_USER: &str = "stopped by the user";
 const TOO_OLD: &str = "ended after 24 hours";
 pub(crate) const FULL: &str =
     "16 jobs run already; end one that is not needed with the tool job, action stop";
@@ -139,8 +142,32 @@ impl Jobs {
     /// What the model has not been told yet: which jobs have ended.
     pub fn take_news(&self) -> Vec<String> {
         let jobs = self.all();
+        let typed = jobs.iter().flat_map(|job| job.take_typed());
         let news = jobs.iter().filter_map(|job| job.take_news());
-        news.collect()
+        typed.chain(news).collect()
+    }
+
+    /// Those that run, for people.
+    pub fn terminals(&self) -> Vec<BackgroundTerminal> {
+        let jobs = self.all();
+        let running = jobs.iter().filter(|job| job.is_running());
+        running.map(|job| job.as_terminal()).collect()
+    }
+
+    /// Ends one, or all that run, because a person wants it; gives how many that were.
+    pub fn stop(&self, id: Option<u32>) -> usize {
+        let jobs = self.all();
+        let wanted = jobs.iter().filter(|job| id.is_none_or(|id| job.id == id));
+        let running = wanted.filter(|job| job.is_running());
+        running.map(|job| job.ask_to_end(BY_USER)).count()
+    }
+
+    /// A person types to one. Gives the call that started it.
+    pub async fn type_to(&self, id: u32, text: &str) -> Result<Option<Arc<ToolCall>>, String> {
+        let job = self.find(id).filter(|job| job.is_running());
+        let job = job.ok_or_else(|| "it does not run".to_owned())?;
+        job.type_to(text).await?;
+        Ok(job.call.clone())
     }
 
     /// Which jobs run, for a model that begins a turn.

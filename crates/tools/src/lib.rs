@@ -8,7 +8,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use vocabulary::{Effects, OutputStream, PlanStep, Question, Subject, ToolOutput};
+use vocabulary::{
+    Effects, FileChange, OutputStream, PlanStep, Question, Subject, ToolCall, ToolOutput,
+};
 
 pub mod agent_files;
 mod ask;
@@ -18,6 +20,7 @@ pub mod checks;
 pub mod commands;
 pub mod directories;
 mod edit;
+pub mod exec;
 mod faces;
 pub mod find_files;
 pub mod folders;
@@ -95,6 +98,11 @@ pub trait Tool: Send + Sync + 'static {
     fn effects(&self) -> Effects;
     /// What a call with this input is about. Input that cannot be run has a subject all the same.
     fn subject(&self, input: &Value) -> Subject;
+    /// What a call with this input would make of files as they are now, for people to see before it
+    /// runs; nothing where that is not known. Reads files.
+    fn preview(&self, _scope: &Scope, _seen: &SeenFiles, _input: &Value) -> Vec<FileChange> {
+        Vec::new()
+    }
     /// Whether a person must allow this input before it runs. Bad input is judged harmless here:
     /// `run` refuses it without any effect.
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement;
@@ -106,6 +114,16 @@ pub trait Tool: Send + Sync + 'static {
     /// As [`Tool::judge`], for a tool to which it matters what runs in the background.
     fn judge_with(&self, scope: &Scope, _jobs: &Jobs, input: &Value) -> Judgement {
         self.judge(scope, input)
+    }
+    /// Whether it is of use where nothing may be changed: some of what it does only looks.
+    fn looks(&self) -> bool {
+        let effects = self.effects();
+        !effects.writes && !effects.runs
+    }
+    /// Whether a call with this input may change anything although its scope only reads. What `run`
+    /// refuses anyway changes nothing.
+    fn changes(&self, _jobs: &Jobs, _input: &Value) -> bool {
+        !self.looks()
     }
     /// What a person's yes to this input for longer than once is kept under: it covers the calls with
     /// the same key. A tool may narrow or widen that.
@@ -164,6 +182,8 @@ pub struct OutsideAccess {
     pub own_places: Option<Vec<PathBuf>>,
     /// Whether nothing runs without a sandbox, whatever a person answers.
     pub held: bool,
+    /// Whether nobody is asked for more than the sandbox gives, because the agent only plans.
+    pub no_more: bool,
 }
 
 impl OutsideAccess {
@@ -246,6 +266,12 @@ pub struct ToolCx {
 pub trait Host: Send + Sync {
     /// Shows output as it comes.
     async fn output(&self, stream: OutputStream, text: String);
+    /// The call that is made, where it is one of a conversation.
+    fn call(&self) -> Option<Arc<ToolCall>> {
+        None
+    }
+    /// Somebody typed to a command that another call started; nothing: its output is waited for.
+    async fn interacted(&self, _started_by: Arc<ToolCall>, _process: u32, _stdin: String) {}
     /// Says how far it is.
     async fn progress(&self, _message: String) {}
     /// Puts questions before a person. `None`: the turn was cancelled.
@@ -254,6 +280,10 @@ pub trait Host: Send + Sync {
     /// Whether the call may go on as if it had been called with this input; if not, why.
     async fn may_go_on(&self, _input: Value) -> Result<(), String> {
         Ok(())
+    }
+    /// Whether a command that the sandbox stopped may run again, outside of it. `why`: what it wanted.
+    async fn let_out(&self, _command: String, _why: String) -> bool {
+        false
     }
     /// Runs a sub-agent to its end; gives what its caller is told of it.
     async fn spawn(&self, request: SpawnRequest) -> Result<String, Failure>;

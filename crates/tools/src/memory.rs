@@ -18,7 +18,7 @@ use crate::held::Place;
 use crate::input::{Fields, blocking};
 use crate::path::{self, Private};
 use crate::seen::{SeenExtent, SeenFiles};
-use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx, protected, spill, text};
+use crate::{Failure, Jobs, Judgement, Risk, Scope, Tool, ToolCx, protected, spill, text};
 
 const NAME: &str = "memory";
 /// The note that is always at hand.
@@ -75,9 +75,16 @@ impl Tool for MemoryTool {
         Subject::Other
     }
 
+    fn looks(&self) -> bool {
+        true
+    }
+
+    fn changes(&self, _jobs: &Jobs, input: &Value) -> bool {
+        writes(input)
+    }
+
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
-        let writes = input.get("action").and_then(Value::as_str) == Some("write");
-        if !writes || !scope.read_only {
+        if !writes(input) || !scope.read_only {
             return Judgement::Allow;
         }
         let key = input.get("key").and_then(Value::as_str).unwrap_or(HOT);
@@ -93,6 +100,10 @@ impl Tool for MemoryTool {
         let (scope, seen) = (cx.scope.clone(), Arc::clone(&cx.seen));
         blocking(self.name(), move || act(&scope, &seen, &input)).await
     }
+}
+
+fn writes(input: &Value) -> bool {
+    input.get("action").and_then(Value::as_str) == Some("write")
 }
 
 fn act(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Failure> {

@@ -10,7 +10,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use vocabulary::{Effects, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput};
+use vocabulary::{
+    Effects, FileChange, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput,
+};
 
 use crate::input::{self, Fields, blocking};
 use crate::seen::SeenFiles;
@@ -64,6 +66,12 @@ impl Tool for PatchTool {
     fn subject(&self, input: &Value) -> Subject {
         let sections = parse::parse(input::text_of(input, FIELD)).unwrap_or_default();
         Subject::Files(sections.iter().flat_map(previews).collect())
+    }
+
+    fn preview(&self, scope: &Scope, seen: &SeenFiles, input: &Value) -> Vec<FileChange> {
+        let sections = parse::parse(input::text_of(input, FIELD)).unwrap_or_default();
+        let files = PatchedFiles::of(scope, seen, &sections);
+        files.map(|files| files.describe().1).unwrap_or_default()
     }
 
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use vocabulary::{Effects, Subject, ToolOutput};
 
-use crate::input::blocking;
-use crate::{Failure, Judgement, Scope, Tool, ToolCx};
+use crate::input::{self, blocking};
+use crate::{Failure, Jobs, Judgement, Scope, Tool, ToolCx};
 pub use files::disjoint;
 pub(crate) use kinds::summaries;
 pub use kinds::{OwnKind, SubAgentKindSummary, comes_with_workspace};
@@ -68,8 +68,19 @@ impl Tool for SpawnAgentTool {
         Effects::RUNS
     }
 
-    fn subject(&self, _input: &Value) -> Subject {
-        Subject::Other
+    fn subject(&self, input: &Value) -> Subject {
+        Subject::Agent {
+            prompt: input::text_of(input, "task").trim().to_owned(),
+        }
+    }
+
+    fn looks(&self) -> bool {
+        true
+    }
+
+    /// A sub-agent is bound by what its thread may do.
+    fn changes(&self, _jobs: &Jobs, _input: &Value) -> bool {
+        false
     }
 
     fn judge(&self, _scope: &Scope, _input: &Value) -> Judgement {

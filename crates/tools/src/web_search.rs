@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use vocabulary::{Effects, Subject, ToolOutput};
 
-use crate::input::Fields;
+use crate::input::{self, Fields};
 use crate::web::engines::{self, SearchHit};
 use crate::web::{SearchService, Web};
 use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx, policy};
@@ -53,8 +53,10 @@ impl Tool for WebSearchTool {
         Effects::NETWORK
     }
 
-    fn subject(&self, _input: &Value) -> Subject {
-        Subject::Other
+    fn subject(&self, input: &Value) -> Subject {
+        Subject::Search {
+            query: input::text_of(input, "query").trim().to_owned(),
+        }
     }
 
     fn judge(&self, _scope: &Scope, input: &Value) -> Judgement {

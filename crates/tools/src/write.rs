@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use vocabulary::{Effects, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput};
+use vocabulary::{
+    Effects, FileChange, FileChangeKind, FilePreview, FileSubject, Subject, ToolOutput,
+};
 
 use crate::change::{self, FILE_BYTES_MAX, PendingChange};
 use crate::input::{self, Fields};
@@ -66,6 +68,10 @@ impl Tool for WriteTool {
         Subject::Files(vec![FileSubject { path, preview }])
     }
 
+    fn preview(&self, scope: &Scope, _seen: &SeenFiles, input: &Value) -> Vec<FileChange> {
+        preview(scope, input).into_iter().collect()
+    }
+
     fn judge(&self, scope: &Scope, input: &Value) -> Judgement {
         protected::judge_change(self.name(), scope, input, "filePath")
     }
@@ -74,6 +80,23 @@ impl Tool for WriteTool {
         let (scope, seen) = (cx.scope.clone(), Arc::clone(&cx.seen));
         crate::input::blocking(self.name(), move || write(&scope, &seen, &input)).await
     }
+}
+
+fn preview(scope: &Scope, input: &Value) -> Option<FileChange> {
+    let given = input::text_of(input, "filePath");
+    let content = input::text_of(input, "content");
+    let target = path::resolve_to_change("write", scope, given).ok()?;
+    let draft = PendingChange::open("write", given, target).ok()?;
+    let Some(old) = &draft.old else {
+        return Some(draft.describe(scope, None, content));
+    };
+    let (before, _) = text::decode(old.bytes.as_deref()?)?;
+    let written = text::with_ends(content, text::has_crlf(&before));
+    let after = match input["append"].as_bool() {
+        Some(true) => format!("{before}{written}"),
+        Some(false) | None => written.into(),
+    };
+    Some(draft.describe(scope, Some(&before), &after))
 }
 
 fn write(scope: &Scope, seen: &SeenFiles, input: &Value) -> Result<ToolOutput, Failure> {

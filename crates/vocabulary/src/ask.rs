@@ -43,6 +43,7 @@ impl From<KeptAsk> for Ask {
             subject: Subject::Other,
             effects: Effects::NONE,
             agent: kept.agent,
+            by_user: false,
         };
         Self {
             id: kept.id,

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    DirectoryCall, FileCall, FileUpload, FindFiles, GrantScope, Image, LibraryCall, McpCall,
-    MemberCall, ModelRef, NamedModel, PushCall, RunCommand, SandboxMode, Seq, SignInCall,
-    SkillCall, SummaryDetail, Thread, ThreadId, TurnId, TurnSelection, Verbosity, WorkspaceId,
+    DirectoryCall, ExecCommand, FileCall, FileUpload, FindFiles, ForkThread, GrantScope, Image,
+    InputPiece, LibraryCall, McpCall, MemberCall, ModelRef, NamedModel, PushCall, RevertThread,
+    RunCommand, RunShell, SandboxMode, Seq, SignInCall, SkillCall, StartReview, SummaryDetail,
+    TerminalCall, ThreadId, ThreadQuery, TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -21,6 +22,10 @@ pub enum Call {
     /// Threads of the caller's tenant, newest first.
     ListThreads(ThreadQuery),
     CreateThread(Box<NewThread>),
+    /// A new thread with the past of another one.
+    ForkThread(Box<ForkThread>),
+    /// Hides the newest turns of a thread; refused while one runs.
+    RevertThread(RevertThread),
     /// The thread that a client names: by our id, else by the one it made up.
     FindThread {
         name: String,
@@ -39,6 +44,17 @@ pub enum Call {
     },
 
     StartTurn(StartTurn),
+    /// Summarises the conversation now, in a turn of its own. Answered as `StartTurn` is.
+    CompactThread {
+        thread: ThreadId,
+    },
+    StartReview(StartReview),
+    RunShell(RunShell),
+    /// The commands in the thread's background.
+    Terminals {
+        thread: ThreadId,
+        call: TerminalCall,
+    },
     /// Says more to the running turn; refused when there is none, or another one than `turn`.
     SteerTurn(SteerTurn),
     /// No turn running is no error.
@@ -111,6 +127,9 @@ pub enum Call {
     /// Who is in the caller's tenant.
     Members(MemberCall),
 
+    /// Runs a command of the client's own, which belongs to no thread.
+    Exec(Box<ExecCommand>),
+
     GetCatalog,
     /// `verify`: the providers themselves are asked whether they accept what is saved.
     GetProviderStatus {
@@ -155,59 +174,6 @@ pub enum Call {
     Push(PushCall),
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ThreadQuery {
-    pub archived: ArchivedThreads,
-    pub workspace: Option<WorkspaceId>,
-    /// Only threads of these directories, where any is named.
-    pub directories: Vec<PathBuf>,
-    /// Only threads with this in their title or in the first words said; case does not matter.
-    pub text: Option<String>,
-    /// `None`: all of them.
-    pub limit: Option<u32>,
-    /// Where the page before ended.
-    pub cursor: Option<String>,
-}
-
-/// What a list does with archived threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ArchivedThreads {
-    #[default]
-    LeftOut,
-    Included,
-    /// Nothing else.
-    Only,
-}
-
-impl ArchivedThreads {
-    fn matches(self, archived: bool) -> bool {
-        match self {
-            ArchivedThreads::LeftOut => !archived,
-            ArchivedThreads::Included => true,
-            ArchivedThreads::Only => archived,
-        }
-    }
-}
-
-impl ThreadQuery {
-    /// Whether a thread is one of those that the list is about, wherever it pages.
-    pub fn matches(&self, thread: &Thread) -> bool {
-        let card = &thread.card;
-        let has = |text: &str, words: &str| text.to_lowercase().contains(words);
-        self.archived.matches(thread.archived)
-            && self
-                .workspace
-                .as_ref()
-                .is_none_or(|id| card.workspace == *id)
-            && (self.directories.is_empty() || self.directories.contains(&card.directory))
-            && self.text.as_ref().is_none_or(|text| {
-                let words = text.to_lowercase();
-                has(&thread.title.text, &words) || has(&thread.preview, &words)
-            })
-    }
-}
-
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewThread {
     /// The same id again names the same thread.
@@ -227,6 +193,8 @@ pub struct NewThread {
     pub usual_folders: bool,
     /// Keep it from now on, rather than from the first thing that happens in it.
     pub keep: bool,
+    /// It is in no list, and gone with its last listener.
+    pub ephemeral: bool,
     /// The id that a client still has of a thread that is not there. The new one gets it, if we gave it out and
     /// nobody deleted that thread.
     pub resumed: Option<ThreadId>,
@@ -243,6 +211,7 @@ pub struct Changes {
     pub auto_approve: Option<bool>,
     pub approvals: Option<Approvals>,
     pub sandbox: Option<SandboxMode>,
+    pub network: Option<bool>,
     pub mode: Option<AgentMode>,
     /// What drives its turns, by name; empty for the built-in agent.
     pub agent: Option<String>,
@@ -256,6 +225,8 @@ pub struct Changes {
     pub summary: Option<SummaryDetail>,
     pub budgets: Option<Box<Budgets>>,
     pub assignment: Option<Box<Assignment>>,
+    /// How the client wants work done in it.
+    pub instructions: Option<String>,
 }
 
 impl Changes {
@@ -266,6 +237,7 @@ impl Changes {
             (self.auto_approve.is_some(), Changed::AutoApprove),
             (self.approvals.is_some(), Changed::Approvals),
             (self.sandbox.is_some(), Changed::Sandbox),
+            (self.network.is_some(), Changed::Network),
             (self.mode.is_some(), Changed::Mode),
             (self.agent.is_some(), Changed::Agent),
             (self.max_steps.is_some(), Changed::MaxSteps),
@@ -277,6 +249,7 @@ impl Changes {
             (self.summary.is_some(), Changed::Summary),
             (self.budgets.is_some(), Changed::Budgets),
             (self.assignment.is_some(), Changed::Assignment),
+            (self.instructions.is_some(), Changed::Instructions),
         ]
         .into_iter()
         .filter_map(|(named, setting)| named.then_some(setting))
@@ -297,6 +270,9 @@ pub struct StartTurn {
     /// Becomes the turn's id.
     pub client_turn_id: Option<String>,
     pub images: Vec<Image>,
+    /// As in the input that it becomes.
+    #[serde(default)]
+    pub pieces: Vec<InputPiece>,
     /// What the thread is to be set to with it; a turn that is refused changes nothing.
     pub changes: Box<Changes>,
     /// Who starts it listens to the thread from before its first event; a turn that is refused leaves no
@@ -324,6 +300,9 @@ pub struct SteerTurn {
     /// Told back in the echo.
     pub client_message_id: Option<String>,
     pub images: Vec<Image>,
+    /// As in the input that it becomes.
+    #[serde(default)]
+    pub pieces: Vec<InputPiece>,
 }
 
 impl Call {
@@ -333,6 +312,8 @@ impl Call {
         match self {
             Call::SignIn(SignInCall::Finish { code, .. }) => code.is_none(),
             Call::GetProviderStatus { verify } => *verify,
+            // It runs as long as it runs.
+            Call::Exec(_) => true,
             // A server is started, or a person signs in.
             Call::Mcp { call, .. } => !call.only_reads(),
             // The first snapshot of a large workspace takes its time.
@@ -370,10 +351,15 @@ impl Call {
             | Call::DeleteThread { thread }
             | Call::ChangeThread { thread, .. }
             | Call::StartTurn(StartTurn { thread, .. })
+            | Call::CompactThread { thread }
+            | Call::StartReview(StartReview { thread, .. })
+            | Call::RunShell(RunShell { thread, .. })
+            | Call::Terminals { thread, .. }
             | Call::SteerTurn(SteerTurn { thread, .. })
             | Call::CancelTurn { thread, .. }
             | Call::AnswerAsk { thread, .. }
             | Call::ResetThread { thread }
+            | Call::RevertThread(RevertThread { thread, .. })
             | Call::ListGrants { thread }
             | Call::RevokeGrant { thread, .. }
             | Call::CloseThread { thread, .. }
@@ -391,11 +377,13 @@ impl Call {
             | Call::KeepDefaults { thread, .. }
             | Call::Checkpoints { thread, .. }
             | Call::Files { thread, .. } => Some(*thread),
+            Call::ForkThread(fork) => Some(fork.thread),
             Call::ListThreads(_)
             | Call::CreateThread(_)
             | Call::FindThread { .. }
             | Call::Library(_)
             | Call::Members(_)
+            | Call::Exec(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
             | Call::SignIn(_)

@@ -6,13 +6,16 @@ use std::fmt;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{ModelRef, Timestamp};
+use crate::{ModelRef, PermissionOffer, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Catalog {
     pub providers: Vec<CatalogProvider>,
     /// What a thread uses that names nothing else.
     pub default: ModelRef,
+    /// What else there is to choose for a thread.
+    #[serde(default)]
+    pub permissions: PermissionOffer,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -96,6 +96,7 @@ impl Serialize for ToolEvent {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => {
@@ -111,7 +112,7 @@ impl Fact {
     pub fn durable(&self) -> bool {
         match self {
             Fact::Thread(what) => what.durable(),
-            Fact::Turn(_) => true,
+            Fact::Turn(what) => what.durable(),
             Fact::Step { what, .. } => what.durable(),
             Fact::Item { what, .. } => what.durable(),
             Fact::Tool(event) => event.what.durable(),

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::{
     Ask, AskId, Cause, Changed, CheckpointNews, Checkpoints, Closing, FileVersion, Item, ItemId,
-    ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, Seq, Status, StatusReason,
-    StopReason, Thread, ThreadSettings, Title, ToolOutcome, TurnId, TurnOutcome, UploadedFile,
-    Usage, UserInput,
+    ModelRef, OutputStream, PlanStep, Purpose, Question, ReasoningKind, RevertPoint, Seq, Status,
+    StatusReason, StopReason, Thread, ThreadSettings, Timestamp, Title, ToolOutcome, TurnId,
+    TurnOutcome, UploadedFile, Usage, UserInput,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,10 @@ pub enum ThreadFact {
     },
     /// The conversation starts anew; what was said before stays in the log only.
     Reset,
+    /// Turns were taken back: nobody reads them any more. The log keeps them.
+    Reverted {
+        point: Box<RevertPoint>,
+    },
     StatusChanged {
         status: Status,
         reason: StatusReason,
@@ -51,7 +55,8 @@ impl ThreadFact {
             | ThreadFact::Titled { .. }
             | ThreadFact::SettingsChanged { .. }
             | ThreadFact::Archived { .. }
-            | ThreadFact::Reset => true,
+            | ThreadFact::Reset
+            | ThreadFact::Reverted { .. } => true,
             ThreadFact::StatusChanged { .. } | ThreadFact::Closed => false,
         }
     }
@@ -75,6 +80,9 @@ pub enum TurnFact {
         #[serde(default)]
         after_step: u32,
     },
+    /// What was said while the turn ran has its place in the transcript: before the first thing of the
+    /// step whose model reads it, or at the end of a turn that took no step more.
+    SteerPlaced { turn: TurnId, input: UserInput },
     Finished {
         turn: TurnId,
         outcome: TurnOutcome,
@@ -86,6 +94,9 @@ pub enum TurnFact {
         usage: Option<Usage>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<Arc<ModelRef>>,
+        /// Not known of older logs, and not of imported turns.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        started_at: Option<Timestamp>,
     },
     PlanChanged {
         turn: Option<TurnId>,
@@ -98,6 +109,20 @@ pub enum TurnFact {
         purpose: Purpose,
         usage: Usage,
     },
+}
+
+impl TurnFact {
+    pub(crate) fn durable(&self) -> bool {
+        match self {
+            TurnFact::Started { .. }
+            | TurnFact::Steered { .. }
+            | TurnFact::Finished { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. } => true,
+            // Follows from the steps that the log has.
+            TurnFact::SteerPlaced { .. } => false,
+        }
+    }
 }
 
 /// What happened to one request to the model.
@@ -236,6 +261,7 @@ impl ItemFact {
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
     Text,
+    Plan,
     Reasoning(ReasoningKind),
     ToolInput { call_id: String, name: String },
 }
@@ -245,8 +271,20 @@ pub enum Opening {
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
     Text,
-    Reasoning(ReasoningKind),
-    ToolInput { call_id: Arc<str> },
+    Plan,
+    /// In which of its parts, from 0.
+    Reasoning {
+        kind: ReasoningKind,
+        part: u32,
+    },
+    /// A new part begins; it grows by the blank line that parts it from the one before.
+    ReasoningPart {
+        kind: ReasoningKind,
+        part: u32,
+    },
+    ToolInput {
+        call_id: Arc<str>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -264,6 +302,11 @@ pub enum ToolFact {
         stream: OutputStream,
         delta: String,
     },
+    /// Somebody typed to a command that runs in the background; nothing: its output is waited for.
+    Interacted {
+        process: u32,
+        stdin: String,
+    },
     /// How far it is, in the tool's own words.
     Progressed {
         message: String,
@@ -274,6 +317,9 @@ pub enum ToolFact {
     },
     Finished {
         outcome: ToolOutcome,
+        /// How long it ran; nothing where it did not, or an older version wrote this.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
     },
 }
 
@@ -284,7 +330,10 @@ impl ToolFact {
             | ToolFact::Started
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => true,
-            ToolFact::Reached | ToolFact::Wrote { .. } | ToolFact::Progressed { .. } => false,
+            ToolFact::Reached
+            | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
+            | ToolFact::Progressed { .. } => false,
         }
     }
 }

@@ -15,6 +15,7 @@ mod catalog;
 mod checkpoint;
 mod directories;
 mod event;
+mod exec;
 mod facts;
 mod find_files;
 mod ids;
@@ -26,14 +27,18 @@ mod named_model;
 mod nearest;
 mod notice;
 mod observability;
+mod past;
 mod permissions;
 mod push;
 mod refusal;
 mod reply;
+mod review;
 mod role;
 mod skills;
 mod status;
+mod terminal;
 mod thread;
+mod thread_query;
 mod tool;
 mod turn;
 mod upload;
@@ -45,10 +50,7 @@ pub use ask::{
     QuestionOption, RiskCode,
 };
 pub use assignment::Assignment;
-pub use call::{
-    ArchivedThreads, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn,
-    ThreadQuery,
-};
+pub use call::{Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn};
 pub use caller::{Caller, CallerCredential, CredentialOrigin, LONE_MEMBER};
 pub use carried::CarriedCall;
 pub use catalog::{
@@ -64,13 +66,16 @@ pub use directories::{
     NewWorktree, Worktree, WorktreeList,
 };
 pub use event::{Event, Fact, StreamTag, ToolEvent};
+pub use exec::{ExecCommand, ExecOutput};
 pub use facts::{
     AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, StepFact,
     ThreadFact, ToolFact, TurnFact,
 };
 pub use find_files::{FindFiles, FoundFile, FoundFiles};
 pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
-pub use item::{Item, Native, PlanStep, PlanStepStatus, ReasoningKind};
+pub use item::{
+    Item, Native, PART_BREAK, PlanMarks, PlanStep, PlanStepStatus, ReasoningKind, reasoning_parts,
+};
 pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
     WorkspaceChange, WorkspaceDirectory,
@@ -84,28 +89,32 @@ pub use named_model::{ModelOffer, NamedModel};
 pub use nearest::{did_you_mean, nearest};
 pub use notice::Notice;
 pub use observability::{LangfuseTarget, TracingHealth, TracingState};
-pub use permissions::{Approvals, SandboxInForce, SandboxMechanism, SandboxMode};
+pub use past::{ForkPlace, ForkThread, ForkedFrom, RevertPoint, RevertThread, RevertTo};
+pub use permissions::{Approvals, PermissionOffer, SandboxInForce, SandboxMechanism, SandboxMode};
 pub use push::{PushCall, PushMatter, PushNews, PushSubscription};
 pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,
 };
+pub use review::{ReviewTarget, StartReview};
 pub use role::{Permission, Role};
 pub use skills::{
     CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
 };
 pub use status::{IllegalTransition, Status, StatusReason};
+pub use terminal::{BackgroundTerminal, RunShell, TerminalCall, TerminalReply};
 pub use thread::{
     AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
     ThreadSettings, ThreadView, Title, TitleSource,
 };
+pub use thread_query::{ArchivedThreads, ListDirection, ThreadQuery, ThreadSort};
 pub use tool::{
     CallRef, ContentBlock, Effects, FileChange, FileChangeKind, FilePreview, FileSubject,
     OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,
 };
 pub use turn::{
-    Budgets, Cause, EndedTurn, Image, IndexedTurn, ModelRef, Purpose, StopReason, TurnError,
-    TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
+    Budgets, Cause, EndedTurn, Image, IndexedTurn, InputPiece, ModelRef, Purpose, StopReason,
+    TextMark, TurnError, TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,
 };
 pub use upload::{FileUpload, UploadedFile, WorkFolders};
 pub use workspace_files::{FileCall, FileListing, FileReply, ListedFile, ListedKind, ReadFile};

@@ -155,6 +155,7 @@ mod tests {
                 provider("main", true, &["shared"]),
             ],
             default: reference("main", "shared"),
+            permissions: crate::PermissionOffer::default(),
         }
     }
 

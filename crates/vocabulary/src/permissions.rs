@@ -17,6 +17,9 @@ pub enum Approvals {
     Auto,
     /// For nothing: as `Auto`, but what would be asked for is refused.
     Never,
+    /// Commands run in the sandbox whatever they do; for one that it stopped, a person is asked whether
+    /// it may run outside.
+    OnFailure,
 }
 
 /// What commands and file tools may change.
@@ -27,7 +30,8 @@ pub enum SandboxMode {
     ReadOnly,
     #[default]
     WorkspaceWrite,
-    /// Whatever the server's user may. Only where no sandbox holds anyway.
+    /// Whatever the server's user may. Only where the server's owner allowed it, or where no sandbox
+    /// holds anyway.
     FullAccess,
 }
 
@@ -43,6 +47,19 @@ pub struct SandboxInForce {
     /// By what they are held.
     #[serde(default)]
     pub mechanism: SandboxMechanism,
+}
+
+/// What a caller's threads can be given on this server, before one is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionOffer {
+    /// Threads that really only read.
+    pub read_only: bool,
+    /// Threads that write in their workspace and nowhere else.
+    pub workspace_write: bool,
+    /// Threads without a sandbox.
+    pub full_access: bool,
+    /// The network for commands, in the sandbox.
+    pub network: bool,
 }
 
 /// By what commands are fenced in.

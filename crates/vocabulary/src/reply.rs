@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Catalog, Challenge, CheckpointReply, DirectoryReply, Event, FileReply, FoundFiles, Grant,
-    IndexedTurn, ItemId, LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal, SignedIn,
-    Skill, SkillText, SlashCommand, Thread, ThreadCard, ThreadView, TurnId, UploadedFile, Why,
+    Catalog, Challenge, CheckpointReply, DirectoryReply, Event, ExecOutput, FileReply, FoundFiles,
+    Grant, IndexedTurn, ItemId, LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal,
+    SignedIn, Skill, SkillText, SlashCommand, TerminalReply, Thread, ThreadCard, ThreadView,
+    TurnId, UploadedFile, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -37,6 +38,8 @@ pub enum Reply {
     Uploaded(Box<UploadedFile>),
     Checkpoints(Box<CheckpointReply>),
     Files(FileReply),
+    Terminals(TerminalReply),
+    Exec(Box<ExecOutput>),
     Library(Box<LibraryReply>),
     Members(Box<MemberReply>),
     Directories(Box<DirectoryReply>),
@@ -48,6 +51,8 @@ pub struct ThreadPage {
     pub threads: Vec<Thread>,
     /// To be passed as `cursor` for the next page.
     pub next: Option<String>,
+    /// The same for the other direction, which begins with the first thread of this page.
+    pub back: Option<String>,
 }
 
 /// A turn started, or had been started before by the same client id.
@@ -143,6 +148,8 @@ kinds! {
     uploaded: Uploaded, Box<UploadedFile>;
     checkpoints: Checkpoints, Box<CheckpointReply>;
     files: Files, FileReply;
+    terminals: Terminals, TerminalReply;
+    exec: Exec, Box<ExecOutput>;
     library: Library, Box<LibraryReply>;
     members: Members, Box<MemberReply>;
     directories: Directories, Box<DirectoryReply>;

@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carried;
 use crate::{
-    Approvals, Ask, Assignment, Budgets, CallRef, Effects, Entry, Event, Fact, Growth, ItemFact,
-    ItemId, ModelRef, Opening, OutputStream, PlanStep, ReasoningKind, SandboxInForce, SandboxMode,
-    Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp, ToolCall,
-    ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
+    Approvals, Ask, Assignment, Budgets, CallRef, Entry, Event, Fact, ForkedFrom, Growth, ItemFact,
+    ItemId, ModelRef, Opening, OutputStream, PART_BREAK, PlanStep, ReasoningKind, SandboxInForce,
+    SandboxMode, Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp,
+    ToolCall, ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -29,6 +29,12 @@ pub struct ThreadCard {
     /// Beside `directory`; nothing where nobody decided on any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folders: Option<Box<WorkFolders>>,
+    /// The thread that its past came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
+    /// In no list, and gone with its last listener.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ephemeral: bool,
 }
 
 /// A thread as a list shows it.
@@ -89,6 +95,9 @@ pub struct ThreadSettings {
     pub approvals: Approvals,
     #[serde(default)]
     pub sandbox: SandboxMode,
+    /// Whether its commands reach the network where the server's own setting would not let them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
     /// What the agent may do at all. Older logs have `tools: false` for a chat.
     #[serde(alias = "tools", deserialize_with = "mode_or_flag", default)]
     pub mode: AgentMode,
@@ -120,7 +129,7 @@ pub struct ThreadSettings {
     pub assignment: Option<Box<Assignment>>,
 }
 
-/// What an agent may do at all: the tools it is offered, and nothing else runs.
+/// What an agent may do at all; the engine holds it to that, call by call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentMode {
@@ -130,17 +139,6 @@ pub enum AgentMode {
     Plan,
     #[default]
     Code,
-}
-
-impl AgentMode {
-    /// Whether a tool with these effects is there in this mode.
-    pub fn offers(self, effects: Effects) -> bool {
-        match self {
-            AgentMode::Chat => false,
-            AgentMode::Plan => !effects.writes && !effects.runs,
-            AgentMode::Code => true,
-        }
-    }
 }
 
 fn mode_or_flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentMode, D::Error> {
@@ -165,6 +163,7 @@ pub enum Changed {
     AutoApprove,
     Approvals,
     Sandbox,
+    Network,
     #[serde(alias = "tools")]
     Mode,
     Agent,
@@ -177,6 +176,7 @@ pub enum Changed {
     Summary,
     Budgets,
     Assignment,
+    Instructions,
 }
 
 /// Everything someone who joins needs to draw the thread, taken at one moment.
@@ -223,6 +223,9 @@ pub struct RunningTurn {
     pub live: Vec<Growing>,
     /// The durable events of this turn so far, oldest first.
     pub events: Vec<Event>,
+    /// What was said to it and has no place in the transcript yet.
+    #[serde(default)]
+    pub unplaced: Vec<ItemId>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -267,15 +270,18 @@ impl Growing {
                 content,
                 text,
             } => (item, *content, Opening::Text, Growth::Text, text),
+            LiveItem::Plan {
+                item,
+                content,
+                text,
+            } => (item, *content, Opening::Plan, Growth::Plan, text),
             LiveItem::Reasoning {
                 item,
                 content,
                 kind,
                 text,
-            } => {
-                let opening = Opening::Reasoning(*kind);
-                (item, *content, opening, Growth::Reasoning(*kind), text)
-            }
+                breaks,
+            } => return self.thought_so_far((item, *content), *kind, text, breaks),
             LiveItem::ToolInput {
                 item,
                 content,
@@ -312,6 +318,45 @@ impl Growing {
         std::iter::once(started).chain(grew).collect()
     }
 
+    /// A thought, part by part.
+    fn thought_so_far(
+        &self,
+        (item, content): (&ItemId, u32),
+        kind: ReasoningKind,
+        text: &str,
+        breaks: &[usize],
+    ) -> Vec<Fact> {
+        let fact = |tag: StreamTag, what: ItemFact| Fact::Item {
+            tag,
+            item: item.clone(),
+            content,
+            what,
+        };
+        let opening = Opening::Reasoning(kind);
+        let mut facts = vec![fact(self.tag.clone(), ItemFact::Started { opening })];
+        let mut grow = |growth: Growth, delta: &str| {
+            if !delta.is_empty() {
+                let delta = delta.to_owned();
+                facts.push(fact(self.grown(), ItemFact::Grew { growth, delta }));
+            }
+        };
+        let (mut from, mut part) = (0, 0);
+        for end in breaks.iter().copied() {
+            let parted = text.get(from..end).unwrap_or_default();
+            let (words, blank) = match parted.strip_suffix(PART_BREAK) {
+                Some(words) => (words, PART_BREAK),
+                None => (parted, ""),
+            };
+            grow(Growth::Reasoning { kind, part }, words);
+            part += 1;
+            grow(Growth::ReasoningPart { kind, part }, blank);
+            from = end;
+        }
+        let rest = text.get(from..).unwrap_or_default();
+        grow(Growth::Reasoning { kind, part }, rest);
+        facts
+    }
+
     /// The tag of the last growth.
     fn grown(&self) -> StreamTag {
         StreamTag {
@@ -329,11 +374,19 @@ pub enum LiveItem {
         content: u32,
         text: String,
     },
+    Plan {
+        item: ItemId,
+        content: u32,
+        text: String,
+    },
     Reasoning {
         item: ItemId,
         content: u32,
         kind: ReasoningKind,
         text: String,
+        /// As in the item that it becomes.
+        #[serde(default)]
+        breaks: Vec<usize>,
     },
     ToolInput {
         item: ItemId,

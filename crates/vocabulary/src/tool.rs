@@ -30,6 +30,9 @@ pub struct ToolCall {
     /// The sub-agent that makes it; the thread's own agent when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<SubAgent>>,
+    /// Whether a person makes it themselves, beside the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_user: bool,
 }
 
 impl ToolCall {
@@ -67,6 +70,9 @@ pub struct CallRef {
     pub effects: Effects,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<SubAgent>>,
+    /// Whether a person makes it themselves, beside the agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_user: bool,
 }
 
 impl CallRef {
@@ -79,6 +85,25 @@ impl CallRef {
     }
 }
 
+/// Names of pictures that a model can be shown.
+const PICTURE_ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+
+impl ToolCall {
+    /// The picture that it looks at, as the call names it.
+    pub fn picture(&self) -> Option<&str> {
+        let Subject::Files(files) = &self.subject else {
+            return None;
+        };
+        let [file] = files.as_slice() else {
+            return None;
+        };
+        let ending = std::path::Path::new(&file.path).extension()?;
+        let ending = ending.to_string_lossy().to_ascii_lowercase();
+        let is_picture = PICTURE_ENDINGS.contains(&ending.as_str());
+        (is_picture && self.effects == Effects::READS).then_some(file.path.as_str())
+    }
+}
+
 impl From<&ToolCall> for CallRef {
     fn from(call: &ToolCall) -> Self {
         Self {
@@ -88,6 +113,7 @@ impl From<&ToolCall> for CallRef {
             subject: call.subject.in_short(),
             effects: call.effects,
             agent: call.agent.clone(),
+            by_user: call.by_user,
         }
     }
 }
@@ -105,6 +131,7 @@ impl From<CallRef> for ToolCall {
             native: None,
             problem: None,
             agent: call.agent,
+            by_user: call.by_user,
         }
     }
 }
@@ -148,6 +175,14 @@ pub enum Subject {
     Web {
         url: String,
     },
+    /// A search of the web.
+    Search {
+        query: String,
+    },
+    /// Another agent that is to work for this call.
+    Agent {
+        prompt: String,
+    },
     Mcp {
         server: String,
         tool: String,
@@ -182,6 +217,8 @@ impl Subject {
             Subject::Files(files) => files,
             Subject::Command { .. }
             | Subject::Web { .. }
+            | Subject::Search { .. }
+            | Subject::Agent { .. }
             | Subject::Mcp { .. }
             | Subject::Question
             | Subject::Plan
@@ -203,7 +240,12 @@ impl Subject {
                 };
                 Subject::Files(files.iter().map(named).collect())
             }
+            // Its words are in what it was called with.
+            Subject::Agent { .. } => Subject::Agent {
+                prompt: String::new(),
+            },
             Subject::Web { .. }
+            | Subject::Search { .. }
             | Subject::Mcp { .. }
             | Subject::Question
             | Subject::Plan
@@ -216,6 +258,8 @@ impl Subject {
             Subject::Files(files) => files.iter().any(|file| file.preview.is_some()),
             Subject::Command { .. }
             | Subject::Web { .. }
+            | Subject::Search { .. }
+            | Subject::Agent { .. }
             | Subject::Mcp { .. }
             | Subject::Question
             | Subject::Plan

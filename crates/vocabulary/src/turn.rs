@@ -25,6 +25,33 @@ pub struct UserInput {
     pub client_id: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
+    /// In which order it was said; empty where it is one text, and then pictures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pieces: Vec<InputPiece>,
+}
+
+/// A piece of what the user said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputPiece {
+    /// So many bytes of what people read; a line break parts it from the next one.
+    Text {
+        bytes: usize,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        marks: Vec<TextMark>,
+    },
+    /// The next of the pictures.
+    Image,
+}
+
+/// A place in a text that its client draws in a way of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextMark {
+    /// In bytes of the piece.
+    pub start: usize,
+    pub end: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placeholder: Option<String>,
 }
 
 /// A picture that came with what the user said.
@@ -50,11 +77,29 @@ impl UserInput {
 }
 
 /// What made the turn start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
+    #[default]
     UserMessage,
     SlashCommand,
+    /// The conversation is to be summarised.
+    Compaction,
+    /// Changes are to be reviewed.
+    Review,
+    /// A command line of the user's own.
+    Shell,
+}
+
+impl Cause {
+    /// Whether its input was said to the agent. What starts another turn is an order; its words are for
+    /// people who see only what was said.
+    pub fn is_said(self) -> bool {
+        match self {
+            Cause::UserMessage | Cause::SlashCommand => true,
+            Cause::Compaction | Cause::Review | Cause::Shell => false,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

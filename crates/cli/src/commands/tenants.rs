@@ -7,11 +7,14 @@ use clap::{Args, Subcommand};
 use identity::{Directory, IdentityError, MemberChange, People, Tenant};
 use serde_json::{Value, json};
 use server::database;
+use store::SharedStore;
+use vocabulary::TenantId;
 
 use super::checkpoints::words;
 use super::table::aligned;
 
 pub mod credit;
+mod delete;
 pub mod set;
 
 const EXAMPLES: &str = "\
@@ -20,6 +23,7 @@ Examples:
   dragoman tenants create acme --owner alice      make one, with its first owner
   dragoman tenants create acme --name 'Acme Inc.' --owner alice --email alice@acme.example
   dragoman tenants delete acme                    shut it: its members and tokens are gone at once
+  dragoman tenants delete acme --data             erase its threads, keys and files, too
 
 Nothing of a tenant is visible to another. `local` is the tenant of this server's own user, and always
 there. Servers on the same data directory may run meanwhile: a change counts at once (docs/security.md).";
@@ -61,6 +65,9 @@ pub enum TenantsCommand {
     Delete {
         #[arg(value_name = "ID")]
         id: String,
+        /// Erase its threads, keys, settings and files as well, now or after it was shut
+        #[arg(long)]
+        data: bool,
     },
 }
 
@@ -68,7 +75,7 @@ pub async fn run(arguments: TenantsArguments, home: &Path) -> anyhow::Result<()>
     let TenantsArguments { what, json } = arguments;
     match what.unwrap_or(TenantsCommand::List) {
         TenantsCommand::Credit(arguments) => credit::run(arguments, json, home).await,
-        TenantsCommand::Set(arguments) => set::run(arguments, json, home),
+        TenantsCommand::Set(arguments) => set::run(arguments, json, home).await,
         TenantsCommand::List => {
             let directory = open(home, "tenants").await?;
             let people = directory.people().await.map_err(explained)?;
@@ -96,27 +103,32 @@ pub async fn run(arguments: TenantsArguments, home: &Path) -> anyhow::Result<()>
                 )),
             }
         }
-        TenantsCommand::Delete { id } => {
-            let directory = open(home, "tenants").await?;
-            directory.delete_tenant(&id).await.map_err(explained)?;
-            match json {
-                true => words::say_json(&json!({ "deleted": id })),
-                false => words::say(format!("tenant {id} is shut: nobody comes in any more\n")),
-            }
-        }
+        TenantsCommand::Delete { id, data } => delete::run(&id, data, json, home).await,
     }
 }
 
 /// Who is who on a home. What is changed here, servers on the same home hear at once.
 pub(super) async fn open(home: &Path, command: &str) -> anyhow::Result<Directory> {
+    Ok(Directory::new(open_store(home, command).await?))
+}
+
+async fn open_store(home: &Path, command: &str) -> anyhow::Result<SharedStore> {
     let label = format!("process {}, dragoman {command}", std::process::id());
     let home = home.to_owned();
     let opening = tokio::task::spawn_blocking(move || {
         server::home::prepare(&home)?;
         database::open(&home, &label)
     });
-    let store = opening.await.context("the look was cut off")??;
-    Ok(Directory::new(store))
+    opening.await.context("the look was cut off")?
+}
+
+/// Refuses a tenant that is not there: a slip of the pen would set something for nobody.
+async fn check_known(directory: &Directory, tenant: &TenantId) -> anyhow::Result<()> {
+    let people = directory.people().await.map_err(explained)?;
+    match people.tenants().any(|known| known.id == *tenant) {
+        true => Ok(()),
+        false => Err(explained(IdentityError::UnknownTenant(tenant.to_string()))),
+    }
 }
 
 /// An error with what to do about it.

@@ -11,6 +11,7 @@ pub fn approvals(all: &mut Configuration, text: &str) -> anyhow::Result<()> {
     all.settings.engine.approvals = Some(match text {
         "ask" => Approvals::Ask,
         "never" => Approvals::Never,
+        "on-failure" => Approvals::OnFailure,
         // tidy: wildcard, because the words were checked against the table.
         _ => Approvals::Auto,
     });

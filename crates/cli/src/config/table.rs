@@ -151,6 +151,7 @@ pub const SETTINGS: &[Setting] = &[
             &[
                 ("ask", "For whatever is not known to be harmless"),
                 ("auto", "For what leaves the sandbox or destroys"),
+                ("on-failure", "For what the sandbox stopped"),
                 ("never", "For nothing: what would be asked for is refused"),
             ],
             approvals,
@@ -230,6 +231,12 @@ pub const SETTINGS: &[Setting] = &[
         name: "network",
         help: "Let fenced commands use the network",
         kind: Switch(network),
+        ..OFF
+    },
+    Setting {
+        name: "allow-full-access",
+        help: "Let a client choose a thread without a sandbox",
+        kind: Switch(|all, on| all.settings.engine.allow_full_access = on),
         ..OFF
     },
     Setting {

@@ -2,7 +2,9 @@
 //! endpoint, with real commands in every fence that this machine has.
 
 mod everyday;
+mod kept;
 mod modes;
+mod unwritten;
 
 use std::time::Duration;
 
@@ -35,6 +37,15 @@ struct Call {
     item: Value,
 }
 
+/// What came of one turn.
+#[derive(Debug, Default)]
+struct DeskTurn {
+    asks: Vec<Value>,
+    items: Vec<Value>,
+    deltas: Vec<Value>,
+    end: Value,
+}
+
 impl Call {
     fn output(&self) -> &str {
         let output = &self.item["aggregatedOutput"];
@@ -57,16 +68,51 @@ impl Desk {
         start: Value,
         script: Option<&str>,
     ) -> anyhow::Result<Self> {
+        let mut desk = DeskStart::new(arguments)?;
+        if let Some(script) = script {
+            desk.script(script)?;
+        }
+        desk.open(start).await
+    }
+
+    /// What the server answers to a request; what comes before is passed over.
+    async fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
+        let id = self.next;
+        self.next += 1;
+        let frame = json!({"id": id, "method": method, "params": params});
+        self.client.send_json(&frame).await?;
+        self.client
+            .until(|frame| frame["id"] == id && frame.get("method").is_none())
+            .await
+    }
+}
+
+/// What is there before the server is.
+struct DeskStart {
+    scratch: Scratch,
+    launch: Launch,
+}
+
+impl DeskStart {
+    fn new(arguments: &[&str]) -> anyhow::Result<Self> {
         let scratch = Scratch::new()?;
         let mut launch = Launch::new(DRAGOMAN, &scratch);
-        if let Some(script) = script {
-            let path = scratch.user().join("script.txt");
-            std::fs::write(&path, script)?;
-            launch = launch.rehearsal(&path);
-        }
         for argument in arguments {
             launch = launch.argument(*argument);
         }
+        Ok(Self { scratch, launch })
+    }
+
+    /// What the model will say.
+    fn script(&mut self, script: &str) -> anyhow::Result<()> {
+        let path = self.scratch.user().join("script.txt");
+        std::fs::write(&path, script)?;
+        self.launch = self.launch.clone().rehearsal(&path);
+        Ok(())
+    }
+
+    async fn open(self, start: Value) -> anyhow::Result<Desk> {
+        let Self { scratch, launch } = self;
         let server = Process::start(&launch).await?;
         let url = server.url().replace("/ws", "/codex");
         let mut client = Client::connect(&url).await?;
@@ -81,7 +127,7 @@ impl Desk {
         let opened = client.until(|frame| frame["id"] == 1).await?;
         let opened = opened.get("result").context(opened.to_string())?.clone();
         let thread = opened["thread"]["id"].as_str().context("no thread")?;
-        Ok(Self {
+        Ok(Desk {
             thread: thread.to_owned(),
             opened,
             client,
@@ -90,7 +136,9 @@ impl Desk {
             _server: server,
         })
     }
+}
 
+impl Desk {
     /// Has the model make one call; whoever is asked gives this decision.
     async fn call(&mut self, tool: &str, input: Value, decision: &str) -> anyhow::Result<Call> {
         self.say(&format!("tool {tool} {input}"), decision).await
@@ -102,13 +150,29 @@ impl Desk {
     }
 
     async fn say(&mut self, text: &str, decision: &str) -> anyhow::Result<Call> {
+        let done = self.turn(text, json!({}), decision).await?;
+        let spoken = ["userMessage", "agentMessage", "reasoning"];
+        let mut items = done.items.into_iter();
+        let item = items.rfind(|item| !spoken.iter().any(|kind| item["type"] == *kind));
+        Ok(Call {
+            asks: done.asks,
+            item: item.unwrap_or_default(),
+        })
+    }
+
+    /// A whole turn, with these fields beside what is said.
+    async fn turn(&mut self, text: &str, more: Value, decision: &str) -> anyhow::Result<DeskTurn> {
         let id = self.next;
         self.next += 1;
         let input = json!([{"type": "text", "text": text}]);
-        let params = json!({"threadId": self.thread, "input": input});
+        let mut params = json!({"threadId": self.thread, "input": input});
+        let fields = more.as_object().cloned().unwrap_or_default();
+        if let Some(params) = params.as_object_mut() {
+            params.extend(fields);
+        }
         let frame = json!({"id": id, "method": "turn/start", "params": params});
         self.client.send_json(&frame).await?;
-        let (mut asks, mut item) = (Vec::new(), Value::Null);
+        let mut done = DeskTurn::default();
         loop {
             let frame = self.client.json().await?;
             if let Some(error) = frame.get("error") {
@@ -116,19 +180,21 @@ impl Desk {
             }
             let method = frame["method"].as_str().unwrap_or_default();
             match method {
-                _ if method.ends_with("/requestApproval") => {
-                    let answer = json!({"id": frame["id"], "result": {"decision": decision}});
+                _ if frame.get("id").is_some() && !method.is_empty() => {
+                    let answer = match method == "mcpServer/elicitation/request" {
+                        true => json!({"action": decision}),
+                        false => json!({ "decision": decision }),
+                    };
+                    let answer = json!({"id": frame["id"], "result": answer});
                     self.client.send_json(&answer).await?;
-                    asks.push(frame["params"].clone());
+                    done.asks.push(frame["params"].clone());
                 }
-                "item/completed" => {
-                    let ended = &frame["params"]["item"];
-                    let kind = ended["type"].as_str().unwrap_or_default();
-                    if !["userMessage", "agentMessage", "reasoning"].contains(&kind) {
-                        item = ended.clone();
-                    }
+                "item/completed" => done.items.push(frame["params"]["item"].clone()),
+                "turn/completed" => {
+                    done.end = frame["params"]["turn"].clone();
+                    return Ok(done);
                 }
-                "turn/completed" => return Ok(Call { asks, item }),
+                _ if method.ends_with("/delta") => done.deltas.push(frame["params"].clone()),
                 _ => {}
             }
         }

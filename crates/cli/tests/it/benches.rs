@@ -52,4 +52,7 @@ benches! {
     memory: "memory",
     sockets: "sockets",
     joined: "joined",
+    codex_history: "codex-history",
+    codex_list: "codex-list",
+    codex_stream: "codex-stream",
 }

@@ -115,6 +115,10 @@ fn a_balance_is_set_shown_and_taken_away_while_the_server_runs() {
         let no_limit = json!({ "tenant": "acme", "balanceMicroDollars": null,
                                "reservedMicroDollars": null, "spentMicroDollars": null });
         ensure!(credit(&server, &["acme"]).await? == no_limit);
+        let unknown = credit(&server, &["acme", "--set", "2.50"]).await;
+        ensure!(unknown.is_err_and(|why| why.to_string().contains("lists them")));
+        let create = ["tenants", "create", "acme", "--owner", "alice"];
+        server.operate(&create).await?;
         credit(&server, &["acme", "--set", "2.50"]).await?;
         let shown = credit(&server, &["acme", "--add", "-0.25"]).await?;
         ensure!(shown["balanceMicroDollars"] == 2_250_000, "{shown:?}");

@@ -315,3 +315,33 @@ fn what_cannot_be_done_is_said_with_what_can() {
         Ok(())
     });
 }
+
+#[test]
+fn a_tenant_is_erased_with_its_data_while_the_server_runs() {
+    tell(LIMIT, async {
+        let site = Site::open().await?;
+        let (scratch, server) = (&site.scratch, &site.server);
+        let acme = Acme::found(scratch).await?;
+        let mut alice = diminuendo(server, &acme.alice.1).await?;
+        let waiting = waiting_turn(&mut alice).await?;
+        let create = json!({"type": "create_session", "agentType": "coding-agent"});
+        ask(&mut alice, create, "session_created").await?;
+        let own = scratch.home().join("tenants/acme");
+        let workspace = own.join("workspaces").join(&waiting);
+        ensure!(workspace.is_dir(), "{}", workspace.display());
+        // A turn of somebody who is shut out ends, and the server gives the thread back.
+        let erase = ["tenants", "delete", "acme", "--data", "--json"];
+        let said: Value = serde_json::from_str(&dragoman(scratch, &erase).await?)?;
+        ensure!(
+            said == json!({"deleted": "acme", "threadsErased": 2}),
+            "{said}"
+        );
+        ensure!(!own.exists(), "its directory is left");
+        let again: Value = serde_json::from_str(&dragoman(scratch, &erase).await?)?;
+        ensure!(again["threadsErased"] == 0, "{again}");
+        let unknown = ["tenants", "delete", "acne", "--data"];
+        let refused = dragoman(scratch, &unknown).await;
+        ensure!(refused.is_err_and(|why| why.to_string().contains("lists them")));
+        Ok(())
+    });
+}

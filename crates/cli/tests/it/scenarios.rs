@@ -26,6 +26,7 @@ macro_rules! tongue {
                 steered retried broken_off sources compacted sub_agent
                 backups backups_kept file_history patched checked_edit skills skill_loaded mcp_server
                 upload harness_context project_defaults
+                summarised reviewed user_shell typed_into
             }
         }
     };
@@ -55,8 +56,8 @@ const TONGUES: &[&str] = &[
 ];
 tongue!(cowork asked_on_connecting settings sign_in mcp_settings closed_and_deleted failed_call);
 tongue!(diminuendo gateway heartbeat handed_over agent_types members workspace_files);
-tongue!(zane);
-tongue!(codex);
+tongue!(zane asked_for_by_zane looked_up mcp_progress planned read_only full_access_refused forked reverted ephemeral);
+tongue!(codex asked_for looked_up mcp_progress planned read_only full_access_refused forked reverted ephemeral);
 tongue!(pioneer);
 
 /// The first cowork protocol cannot cancel, and says nothing before a turn is over: stories that

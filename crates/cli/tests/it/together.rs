@@ -60,22 +60,29 @@ impl Guest {
                 self.signals.drain(..=at);
                 return Ok(());
             }
-            let heard = self.client.recv().await;
-            match heard.with_context(|| format!("{} waits for {wanted:?}", self.name))? {
-                Heard::Frame(frame) => {
-                    self.signals.extend(self.tongue.hear(&frame)?);
-                    self.frames.push(frame);
-                    for frame in self.tongue.follow_up() {
-                        self.client.send(frame).await?;
-                    }
+            let signals = self.listen().await;
+            let signals = signals.with_context(|| format!("{} waits for {wanted:?}", self.name))?;
+            self.signals.extend(signals);
+        }
+    }
+
+    /// Takes the next frame in; gives what it signals.
+    pub async fn listen(&mut self) -> anyhow::Result<Vec<Signal>> {
+        match self.client.recv().await? {
+            Heard::Frame(frame) => {
+                let signals = self.tongue.hear(&frame)?;
+                self.frames.push(frame);
+                for frame in self.tongue.follow_up() {
+                    self.client.send(frame).await?;
                 }
-                Heard::Closed(close) => bail!("{} was closed: {close}", self.name),
+                Ok(signals)
             }
+            Heard::Closed(close) => bail!("{} was closed: {close}", self.name),
         }
     }
 
     /// The text streamed or told since the last look.
-    fn told(&self, words: &str) -> bool {
+    pub fn told(&self, words: &str) -> bool {
         self.frames.iter().any(|frame| frame.contains(words))
     }
 }

@@ -3,27 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use vocabulary::{
-    Answer, ArchivedThreads, Call, Changes, NamedModel, NewThread, ThreadId, ThreadQuery,
-};
+use vocabulary::{Answer, Call, Changes, NamedModel, NewThread, ThreadId};
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::hear::{CodexRequest, repeated};
+use super::permissions::PermissionFields;
 use super::refuse::CodexError;
-use super::wire::params::{InitializeParams, OneOrMany, ThreadListParams, ThreadStartParams};
+use super::settings::INSTRUCTIONS_BYTES_MAX;
+use super::wire::params::{InitializeParams, ThreadStartParams};
 use super::wire::results::{
-    ConfigReadResponse, ConfigRequirementsReadResponse, Empty, InitializeResponse,
-    ThreadUnsubscribeResponse, UnsubscribeStatus,
+    ConfigRequirementsReadResponse, InitializeResponse, ThreadUnsubscribeResponse,
+    UnsubscribeStatus,
 };
-use super::{Codex, asks, offer, permissions, platform, respond, send, show, thinking};
+use super::{Codex, asks, platform, respond, send, show, thinking};
 use crate::Action;
 use crate::jsonrpc::Id;
-
-const PAGE_DEFAULT: u32 = 25;
-const PAGE_MAX: u32 = 100;
-
-/// What a client may say of how work is to be done in a thread; it is kept with its settings.
-const INSTRUCTIONS_BYTES_MAX: usize = 16 * 1024;
 
 impl Codex {
     pub(super) fn act(
@@ -42,31 +36,17 @@ impl Codex {
                 let waiting = CodexPurpose::ModelList(id, params);
                 self.calls.make(out, waiting, Call::GetCatalog);
             }
-            CodexRequest::ConfigRead => {
-                let answer = ConfigReadResponse {
-                    config: Empty {},
-                    origins: Empty {},
-                    layers: None,
-                };
-                send(out, respond(&id, &answer));
-            }
+            CodexRequest::Config(request) => return self.config(out, id, request),
+            CodexRequest::Inventory(request) => return self.inventory(out, id, request),
             CodexRequest::ConfigRequirementsRead => {
                 let requirements = None;
                 let answer = ConfigRequirementsReadResponse { requirements };
                 send(out, respond(&id, &answer));
             }
-            CodexRequest::CollaborationModeList => {
-                send(
-                    out,
-                    respond(&id, &offer::collaboration_modes(self.endpoint)),
-                );
-            }
+            CodexRequest::Settings(request) => return self.settings_request(out, id, request),
             CodexRequest::ThreadStart(params) => return self.thread_start(out, id, params),
-            CodexRequest::ThreadList(params) => self.thread_list(out, id, params),
-            CodexRequest::ThreadLoadedList => {
-                let call = Call::ListThreads(ThreadQuery::default());
-                self.calls.make(out, CodexPurpose::LoadedList(id), call);
-            }
+            CodexRequest::Threads(request) => return self.thread_list(out, id, request),
+            CodexRequest::Forks(request) => return self.fork_request(out, id, request),
             CodexRequest::ThreadRead(params) => {
                 let thread = parse(&params.thread_id)?;
                 match params.include_turns {
@@ -83,10 +63,7 @@ impl Codex {
                 }
             }
             CodexRequest::ThreadResume(params) => {
-                let thread = parse(&params.thread_id)?;
-                let turns = params.exclude_turns != Some(true);
-                let waiting = CodexPurpose::Resume { id, turns };
-                self.calls.listen(out, waiting, thread);
+                return self.thread_resume(out, id, &params);
             }
             CodexRequest::ThreadTurnsList(params) => return self.turn_list(out, id, &params),
             CodexRequest::ThreadNameSet(params) => {
@@ -114,6 +91,7 @@ impl Codex {
                 self.calls
                     .make(out, waiting, Call::ChangeThread { thread, changes });
             }
+            CodexRequest::ServerLogin(params) => return self.server_login(out, id, params),
             CodexRequest::ServerStatusList(params) => return self.server_list(out, id, params),
             CodexRequest::GrantsList(params) => {
                 let thread = parse(&params.thread_id)?;
@@ -131,6 +109,9 @@ impl Codex {
             CodexRequest::ThreadUnsubscribe(params) => {
                 self.unsubscribe(out, &id, parse(&params.thread_id)?);
             }
+            CodexRequest::Exec(params) => return self.exec(out, id, *params),
+            CodexRequest::Order(request) => return self.order(out, id, request),
+            CodexRequest::Terminals(request) => return self.terminals(out, id, request),
             CodexRequest::TurnStart(params) => return self.turn_start(out, id, params),
             CodexRequest::TurnSteer(params) => return self.turn_steer(out, id, params),
             CodexRequest::TurnInterrupt(params) => {
@@ -180,16 +161,16 @@ impl Codex {
             let message = "thread/start: cwd: expected an absolute path";
             return Err(CodexError::params(message));
         }
-        let instructions = params.developer_instructions.as_deref().map(str::trim);
-        let instructions = instructions.filter(|text| !text.is_empty());
-        if instructions.is_some_and(|text| text.len() > INSTRUCTIONS_BYTES_MAX) {
-            let message = format!(
-                "thread/start: developerInstructions: at most {INSTRUCTIONS_BYTES_MAX} bytes"
-            );
-            return Err(CodexError::params(message));
-        }
-        let permissions =
-            permissions::of_thread(params.approval_policy.as_ref(), params.sandbox.as_ref())?;
+        let instructions = instructions("thread/start", params.developer_instructions.as_deref())?;
+        let permissions = PermissionFields {
+            method: "thread/start",
+            approval_policy: params.approval_policy.as_ref(),
+            sandbox: params.sandbox.as_ref(),
+            profile: params.permissions.as_deref(),
+            ..PermissionFields::default()
+        };
+        let permissions = permissions.read()?;
+        let ephemeral = params.ephemeral == Some(true);
         let config = params.config.unwrap_or_default();
         let summary = config.model_reasoning_summary.as_deref();
         let summary = thinking::summary("thread/start: config.model_reasoning_summary", summary)?;
@@ -205,7 +186,8 @@ impl Codex {
                 ..permissions.of_new()
             },
             instructions: instructions.map(Into::into),
-            keep: true,
+            keep: !ephemeral,
+            ephemeral,
             ..NewThread::default()
         };
         self.starting += 1;
@@ -214,29 +196,13 @@ impl Codex {
         Ok(())
     }
 
-    fn thread_list(&mut self, out: &mut Vec<Action>, id: Id, params: ThreadListParams) {
-        let limit = params.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX);
-        let directories = match params.cwd {
-            None => Vec::new(),
-            Some(OneOrMany::One(one)) => vec![one],
-            Some(OneOrMany::Many(many)) => many,
-        };
-        let query = ThreadQuery {
-            archived: match params.archived {
-                Some(true) => ArchivedThreads::Only,
-                Some(false) | None => ArchivedThreads::LeftOut,
-            },
-            directories: directories.into_iter().map(PathBuf::from).collect(),
-            text: params.search_term,
-            limit: Some(limit),
-            cursor: params.cursor,
-            ..ThreadQuery::default()
-        };
-        let call = Call::ListThreads(query);
-        self.calls.make(out, CodexPurpose::ThreadList(id), call);
-    }
-
-    fn change(&mut self, out: &mut Vec<Action>, id: Id, thread: ThreadId, changes: Changes) {
+    pub(super) fn change(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: Id,
+        thread: ThreadId,
+        changes: Changes,
+    ) {
         let call = Call::ChangeThread { thread, changes };
         self.calls.make(out, CodexPurpose::Done(id), call);
     }
@@ -278,4 +244,18 @@ pub fn parse(thread_id: &str) -> Result<ThreadId, CodexError> {
         let thread_id = repeated(thread_id);
         CodexError::request(format!("invalid thread id: {thread_id:?}: expected a UUID"))
     })
+}
+
+/// How the client wants work done in a thread; nothing where it says nothing.
+pub fn instructions<'a>(
+    method: &str,
+    said: Option<&'a str>,
+) -> Result<Option<&'a str>, CodexError> {
+    let said = said.map(str::trim).filter(|text| !text.is_empty());
+    if said.is_some_and(|text| text.len() > INSTRUCTIONS_BYTES_MAX) {
+        let message =
+            format!("{method}: developerInstructions: at most {INSTRUCTIONS_BYTES_MAX} bytes");
+        return Err(CodexError::params(message));
+    }
+    Ok(said)
 }

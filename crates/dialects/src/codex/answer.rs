@@ -1,13 +1,14 @@
 //! Replies and refusals as responses to the connection that asked.
 
 use vocabulary::{
-    AskId, Call, Event, Fact, McpReply, Refusal, Reply, RunningTurn, SignedIn, StartedTurn, Status,
-    Thread, ThreadId, ThreadPage, ThreadView, TurnFact, Why,
+    AskId, Call, Event, Fact, McpReply, Refusal, Reply, RunningTurn, SignedIn, StartedTurn, Thread,
+    ThreadCard, ThreadId, ThreadView, TurnFact, Why,
 };
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::file_search::FileSearchPurpose;
 use super::refuse::CodexError;
+use super::resuming::FirstPage;
 use super::tell::{notify, tell};
 use super::wire::notice::ThreadStarted;
 use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse, TurnSteerResponse};
@@ -21,7 +22,7 @@ impl Codex {
     pub(super) fn answer(
         &mut self,
         out: &mut Vec<Action>,
-        waiting: &CodexPurpose,
+        waiting: &mut CodexPurpose,
         reply: Reply,
     ) -> Result<(), Refusal> {
         match waiting {
@@ -44,19 +45,25 @@ impl Codex {
             CodexPurpose::SignOut(id, left) => {
                 self.signed_out(out, id, left.clone(), reply.signed_in()?)
             }
-            CodexPurpose::ThreadList(id) => self.threads(out, id, reply.threads()?),
+            CodexPurpose::Settings(purpose) => self.settings_answer(out, purpose, reply)?,
+            CodexPurpose::Threads(waiting) => self.threads_listed(out, waiting, reply)?,
+            CodexPurpose::Forks(waiting) => self.fork_answer(out, waiting, reply)?,
             CodexPurpose::TurnList(id, listing) => {
                 self.turns_listed(out, id, *listing, &*reply.turns()?)
             }
-            CodexPurpose::LoadedList(id) => self.loaded(out, id, &reply.threads()?.threads),
             CodexPurpose::StartCreate(id) => {
-                let thread = reply.thread()?.card.id;
-                self.announced.insert(thread);
+                let card = reply.thread()?.card;
+                self.announce_own(&card);
                 let waiting = CodexPurpose::StartListen(id.clone());
-                self.calls.listen(out, waiting, thread);
+                self.calls.listen(out, waiting, card.id);
             }
             CodexPurpose::StartListen(id) => self.started(out, id, &*reply.view()?),
-            CodexPurpose::Resume { id, turns } => self.resumed(out, id, &*reply.view()?, *turns),
+            CodexPurpose::ResumePage { id, turns, listing } => {
+                self.page_read(out, (id, *turns), *listing, *reply.turns()?);
+            }
+            CodexPurpose::Resume { id, turns, page } => {
+                self.resumed(out, (id, *turns), &*reply.view()?, page.as_deref_mut());
+            }
             CodexPurpose::Read(id) => {
                 let thread = reply.thread()?;
                 let thread = show::thread(self.speaking(), &thread, Vec::new());
@@ -68,6 +75,11 @@ impl Codex {
                 self.turn_in(out, id, (**wanted).clone(), &*reply.view()?);
             }
             CodexPurpose::Turn(id) => self.turn(out, id, &reply.turn()?),
+            CodexPurpose::Exec(id) => self.executed(out, id, &*reply.exec()?),
+            CodexPurpose::Order(purpose) => self.ordered(out, purpose, &reply.turn()?),
+            CodexPurpose::Terminals(purpose) => {
+                self.terminals_answered(out, purpose, reply.terminals()?)?;
+            }
             CodexPurpose::ServerList(id, params) => match *reply.mcp()? {
                 McpReply::Servers(snapshot) => {
                     send(out, respond(id, &servers::page(&snapshot, params)));
@@ -80,6 +92,15 @@ impl Codex {
                     return Err(Refusal::new(Why::Internal, message));
                 }
             },
+            CodexPurpose::Inventory(id, purpose) => {
+                return self.inventoried(out, id, (**purpose).clone(), reply);
+            }
+            CodexPurpose::ServerLogin(purpose) => {
+                return self.server_login_answered(out, purpose, reply);
+            }
+            CodexPurpose::Config(id, purpose) => {
+                return self.configured(out, id, (**purpose).clone(), reply);
+            }
             CodexPurpose::Grants(id) => {
                 let grants = reply.grants()?;
                 let data = grants.iter().map(show::grant).collect();
@@ -145,8 +166,18 @@ impl Codex {
                 self.login_ended(out, *login, &end);
             }
             CodexPurpose::Subscribe => send(out, CodexError::from(&refusal).frame(None)),
+            CodexPurpose::ServerLogin(purpose) => {
+                self.server_login_refused(out, purpose, &refusal);
+            }
             // Nobody asked for it.
             CodexPurpose::Anew => {}
+            CodexPurpose::Order(purpose) => self.order_refused(out, purpose, &refusal),
+            CodexPurpose::Terminals(purpose) => self.terminals_refused(out, purpose, &refusal),
+            CodexPurpose::Settings(purpose) => {
+                if let Some(id) = purpose.id() {
+                    send(out, CodexError::from(&refusal).frame(Some(id)));
+                }
+            }
             CodexPurpose::Steer(id) => send(out, CodexError::steer(&refusal).frame(Some(id))),
             CodexPurpose::SteerOrStart(id, steer) => self.not_steered(out, id, steer, &refusal),
             CodexPurpose::StartInstead(id, steer) => self.not_started(out, id, steer, &refusal),
@@ -165,42 +196,44 @@ impl Codex {
                 self.start_over(out);
                 send(out, CodexError::from(&refusal).frame(Some(id)));
             }
+            CodexPurpose::Forks(waiting) => {
+                if waiting.starts() {
+                    self.start_over(out);
+                }
+                send(out, CodexError::from(&refusal).frame(Some(waiting.id())));
+            }
+            CodexPurpose::Threads(waiting) => {
+                send(out, CodexError::from(&refusal).frame(Some(waiting.id())));
+            }
             CodexPurpose::Account(id)
             | CodexPurpose::LoginKey(id)
             | CodexPurpose::LoginBegin(id)
             | CodexPurpose::Logout(id)
             | CodexPurpose::SignOut(id, _)
             | CodexPurpose::ModelList(id, _)
-            | CodexPurpose::ThreadList(id)
             | CodexPurpose::TurnList(id, _)
-            | CodexPurpose::LoadedList(id)
+            | CodexPurpose::ResumePage { id, .. }
             | CodexPurpose::Resume { id, .. }
             | CodexPurpose::Read(id)
             | CodexPurpose::ReadTurns(id)
             | CodexPurpose::TurnThread(id, _)
             | CodexPurpose::Turn(id)
+            | CodexPurpose::Exec(id)
             | CodexPurpose::Grants(id)
+            | CodexPurpose::Inventory(id, _)
+            | CodexPurpose::Config(id, _)
             | CodexPurpose::ZaneSkills(id)
             | CodexPurpose::ServerList(id, _)
             | CodexPurpose::Done(id) => send(out, CodexError::from(&refusal).frame(Some(id))),
         }
     }
 
-    fn threads(&self, out: &mut Vec<Action>, id: &Id, page: ThreadPage) {
-        let show = |thread| show::thread(self.speaking(), thread, Vec::new());
-        let data = page.threads.iter().map(show).collect();
-        let next_cursor = page.next;
-        send(out, respond(id, &Page { data, next_cursor }));
-    }
-
-    /// Threads that are awake, or heard.
-    fn loaded(&self, out: &mut Vec<Action>, id: &Id, threads: &[Thread]) {
-        let heard = |thread: &Thread| self.listening.hears(thread.card.id);
-        let loaded = threads.iter();
-        let loaded = loaded.filter(|thread| is_awake(thread.status) || heard(thread));
-        let data = loaded.map(|thread| thread.card.id.to_string()).collect();
-        let next_cursor = None;
-        send(out, respond(id, &Page { data, next_cursor }));
+    /// A thread of this connection's own: it is told of it itself, and need not hear it as news. Of
+    /// an ephemeral one there is no news.
+    pub(super) fn announce_own(&mut self, card: &ThreadCard) {
+        if !card.ephemeral {
+            self.announced.insert(card.id);
+        }
     }
 
     /// The response first, then the notification, as the app-server orders them.
@@ -217,7 +250,7 @@ impl Codex {
     }
 
     /// A start is over: what was added meanwhile can be told, now that it is known whose it is.
-    fn start_over(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn start_over(&mut self, out: &mut Vec<Action>) {
         self.starting = self.starting.saturating_sub(1);
         if self.starting == 0 {
             for thread in std::mem::take(&mut self.held) {
@@ -243,15 +276,26 @@ impl Codex {
 
     /// The turns so far, then every open ask as the request it was. A client of zane may have
     /// subscribed before; what it was asked then is not asked twice.
-    fn resumed(&mut self, out: &mut Vec<Action>, id: &Id, view: &ThreadView, turns_shown: bool) {
+    fn resumed(
+        &mut self,
+        out: &mut Vec<Action>,
+        (id, turns_shown): (&Id, bool),
+        view: &ThreadView,
+        mut page: Option<&mut FirstPage>,
+    ) {
         let is_new = !self.listening.hears(view.thread.card.id);
         let new = self.listening.begin(view);
         let thread = &view.thread;
         let turns = self.turns_of(view);
         let kinds: Vec<_> = view.asks.iter().map(|open| &open.ask.kind).collect();
-        let opened = show::opened(self.speaking(), view, &kinds, turns);
+        let items_shown = turns_shown || page.as_ref().is_some_and(|page| page.shows_items());
+        let first = page.as_mut();
+        let first = first.and_then(|page| page.as_of(self.endpoint, view));
+        let is_told = turns_shown || items_shown && first.is_some();
+        let mut opened = show::opened(self.speaking(), view, &kinds, turns);
+        opened.initial_turns_page = first;
         send(out, respond(id, &opened));
-        if !turns_shown {
+        if !is_told {
             self.so_far(out, view);
         }
         self.plan(out, view);
@@ -266,7 +310,7 @@ impl Codex {
     }
 
     /// With what is being written right now.
-    fn turns_of<'a>(&self, view: &'a ThreadView) -> Vec<Turn<'a>> {
+    pub(super) fn turns_of<'a>(&self, view: &'a ThreadView) -> Vec<Turn<'a>> {
         let card = &view.thread.card;
         history::turns(self.endpoint, card, &view.recent, view.turn.as_ref())
     }
@@ -344,12 +388,5 @@ impl Codex {
     pub(super) fn request_again(&self, out: &mut Vec<Action>, asks: &[AskId]) {
         let again = |ask: &AskId| self.listening.request(*ask, self.endpoint);
         out.extend(asks.iter().filter_map(again).map(Action::Send));
-    }
-}
-
-fn is_awake(status: Status) -> bool {
-    match status {
-        Status::Activating | Status::Ready | Status::Running | Status::Waiting => true,
-        Status::Inactive | Status::Deactivating | Status::Error => false,
     }
 }

@@ -9,7 +9,7 @@ use vocabulary::{
     ThreadCard, Timestamp,
 };
 
-use super::tell::{items, notify};
+use super::tell::{EventForClient, items};
 use super::wire::item::CommandAction;
 use super::wire::notice::ServerRequestResolved;
 use super::wire::params::{
@@ -149,13 +149,13 @@ fn choice(option: &QuestionOption) -> UserInputOption<'_> {
     }
 }
 
-pub fn resolved(thread_id: &str, ask: AskId) -> Frame {
+pub fn resolved(told: EventForClient<'_>, ask: AskId) -> Frame {
     let request_id = ask.0;
     let params = ServerRequestResolved {
-        thread_id,
+        thread_id: told.thread,
         request_id,
     };
-    notify("serverRequest/resolved", &params)
+    told.notify("serverRequest/resolved", &params)
 }
 
 /// A client's result as an answer. What cannot be read is a no: nothing runs on a misspelled yes.

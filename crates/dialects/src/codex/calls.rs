@@ -2,8 +2,17 @@
 
 use vocabulary::{AskId, SteerTurn, ThreadId};
 
+use super::config::ConfigPurpose;
 use super::file_search::FileSearchPurpose;
+use super::forks::ForkPurpose;
+use super::inventory::InventoryPurpose;
 use super::orbit::ServerControl;
+use super::orders::OrderPurpose;
+use super::resuming::FirstPage;
+use super::server_login::ServerLoginPurpose;
+use super::settings::SettingsPurpose;
+use super::terminals::TerminalPurpose;
+use super::thread_list::ThreadListPurpose;
 use super::turn_list::TurnListing;
 use super::turns::WantedTurn;
 use super::wire::params::{ListMcpServerStatusParams, ModelListParams};
@@ -27,16 +36,27 @@ pub enum CodexPurpose {
     /// With the accounts that come next.
     SignOut(Id, Vec<&'static str>),
     ModelList(Id, ModelListParams),
-    ThreadList(Id),
+    Settings(SettingsPurpose),
+    Threads(ThreadListPurpose),
+    Forks(ForkPurpose),
     TurnList(Id, TurnListing),
-    LoadedList(Id),
     Grants(Id),
+    Inventory(Id, Box<InventoryPurpose>),
+    Config(Id, Box<ConfigPurpose>),
+    ServerLogin(Box<ServerLoginPurpose>),
     ServerList(Id, ListMcpServerStatusParams),
     StartCreate(Id),
     StartListen(Id),
+    /// A page of a thread's turns, before it is heard.
+    ResumePage {
+        id: Id,
+        turns: bool,
+        listing: TurnListing,
+    },
     Resume {
         id: Id,
         turns: bool,
+        page: Option<Box<FirstPage>>,
     },
     Read(Id),
     ReadTurns(Id),
@@ -44,6 +64,9 @@ pub enum CodexPurpose {
     TurnThread(Id, Box<WantedTurn>),
     Turn(Id),
     Steer(Id),
+    Exec(Id),
+    Order(OrderPurpose),
+    Terminals(TerminalPurpose),
     /// Zane's, who would lose what was said: a turn that is over is followed by another.
     SteerOrStart(Id, Box<SteerTurn>),
     StartInstead(Id, Box<SteerTurn>),
@@ -66,7 +89,8 @@ pub type CodexCalls = Pending<CodexPurpose>;
 impl CodexCalls {
     pub fn listen(&mut self, out: &mut Vec<Action>, waiting: CodexPurpose, thread: ThreadId) {
         let recent = match waiting {
-            CodexPurpose::Resume { turns: true, .. } => ALL_MESSAGES,
+            CodexPurpose::Resume { turns: true, .. }
+            | CodexPurpose::Forks(ForkPurpose::Listen { turns: true, .. }) => ALL_MESSAGES,
             // How its last turn ended is in it.
             CodexPurpose::Subscribe => 1,
             _ => 0,

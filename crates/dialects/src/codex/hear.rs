@@ -1,20 +1,28 @@
 //! What a client requests: a method this build knows, with params that are as they should be.
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 use vocabulary::DirectoryCall;
 
-use super::Endpoint;
-use super::anchor;
+use super::config::ConfigRequest;
 use super::file_search::{self, FileSearchRequest};
+use super::forks::ForkRequest;
+use super::inventory::InventoryRequest;
+use super::orders::OrderRequest;
 use super::refuse::CodexError;
+use super::settings::SettingsRequest;
+use super::terminals::TerminalRequest;
+use super::thread_list::ThreadListRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
+use super::wire::exec::CommandExecParams;
+use super::wire::mcp::McpServerOauthLoginParams;
 use super::wire::params::{
-    GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadListParams,
-    ThreadParams, ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
+    GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadParams,
+    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ThreadTurnsListParams, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 use super::zane::{self, ZaneRequest};
+use super::{Endpoint, anchor, config, declined, inventory, server_login};
 
 /// How much of a client's own text an answer repeats.
 const REPEATED_CHARS_MAX: usize = 200;
@@ -27,18 +35,20 @@ pub enum CodexRequest {
     AccountLoginCancel(CancelLoginAccountParams),
     AccountLogout,
     ModelList(ModelListParams),
-    ConfigRead,
+    Config(ConfigRequest),
+    Inventory(InventoryRequest),
     ConfigRequirementsRead,
-    CollaborationModeList,
+    Settings(SettingsRequest),
     ThreadStart(ThreadStartParams),
-    ThreadList(ThreadListParams),
-    ThreadLoadedList,
+    Threads(ThreadListRequest),
+    Forks(ForkRequest),
     ThreadRead(ThreadReadParams),
     ThreadResume(ThreadResumeParams),
     ThreadTurnsList(ThreadTurnsListParams),
     ThreadNameSet(ThreadSetNameParams),
     ThreadArchive(ThreadParams),
     ThreadUnarchive(ThreadParams),
+    ServerLogin(McpServerOauthLoginParams),
     ServerStatusList(ListMcpServerStatusParams),
     GrantsList(ThreadParams),
     GrantsRevoke(GrantParams),
@@ -46,6 +56,9 @@ pub enum CodexRequest {
     TurnStart(TurnStartParams),
     TurnSteer(TurnSteerParams),
     TurnInterrupt(TurnInterruptParams),
+    Order(OrderRequest),
+    Terminals(TerminalRequest),
+    Exec(Box<CommandExecParams>),
     Directories(DirectoryCall),
     FileSearch(FileSearchRequest),
     Zane(ZaneRequest),
@@ -65,12 +78,32 @@ pub fn request(
         }
         ("account/logout", Endpoint::Codex) => CodexRequest::AccountLogout,
         ("model/list", _) => CodexRequest::ModelList(read(method, params)?),
-        ("config/read", Endpoint::Codex) => CodexRequest::ConfigRead,
         ("configRequirements/read", Endpoint::Codex) => CodexRequest::ConfigRequirementsRead,
-        ("collaborationMode/list", _) => CodexRequest::CollaborationModeList,
+        ("collaborationMode/list", _) => CodexRequest::Settings(SettingsRequest::Modes),
+        ("permissionProfile/list", Endpoint::Codex) => {
+            CodexRequest::Settings(SettingsRequest::Profiles(read(method, params)?))
+        }
+        ("thread/settings/update", Endpoint::Codex) => {
+            CodexRequest::Settings(SettingsRequest::Update(read(method, params)?))
+        }
         ("thread/start", _) => CodexRequest::ThreadStart(read(method, params)?),
-        ("thread/list", _) => CodexRequest::ThreadList(read(method, params)?),
-        ("thread/loaded/list", _) => CodexRequest::ThreadLoadedList,
+        ("thread/list", _) => CodexRequest::Threads(ThreadListRequest::List(read(method, params)?)),
+        ("thread/search", Endpoint::Codex) => {
+            CodexRequest::Threads(ThreadListRequest::Search(read(method, params)?))
+        }
+        ("thread/loaded/list", _) => {
+            // It may come without any.
+            let params = if params.is_null() { json!({}) } else { params };
+            CodexRequest::Threads(ThreadListRequest::Loaded(read(method, params)?))
+        }
+        ("thread/fork", _) => CodexRequest::Forks(ForkRequest::Fork(read(method, params)?)),
+        ("thread/rollback", _) => CodexRequest::Forks(ForkRequest::Rollback(read(method, params)?)),
+        ("thread/revert", Endpoint::Codex) => {
+            CodexRequest::Forks(ForkRequest::Revert(read(method, params)?))
+        }
+        ("thread/delete", Endpoint::Codex) => {
+            CodexRequest::Forks(ForkRequest::Delete(read(method, params)?))
+        }
         ("thread/read", _) => CodexRequest::ThreadRead(read(method, params)?),
         ("thread/resume", _) => CodexRequest::ThreadResume(read(method, params)?),
         ("thread/turns/list", Endpoint::Codex) => {
@@ -90,22 +123,64 @@ pub fn request(
         ("turn/start", _) => CodexRequest::TurnStart(read(method, params)?),
         ("turn/steer", _) => CodexRequest::TurnSteer(read(method, params)?),
         ("turn/interrupt", _) => CodexRequest::TurnInterrupt(read(method, params)?),
+        ("command/exec", Endpoint::Codex) => CodexRequest::Exec(Box::new(read(method, params)?)),
+        ("thread/compact/start", _) => {
+            CodexRequest::Order(OrderRequest::Compact(read(method, params)?))
+        }
+        ("thread/shellCommand", _) => {
+            CodexRequest::Order(OrderRequest::Shell(read(method, params)?))
+        }
+        ("review/start", _) => CodexRequest::Order(OrderRequest::Review(read(method, params)?)),
+        ("thread/backgroundTerminals/list", _) => {
+            CodexRequest::Terminals(TerminalRequest::List(read(method, params)?))
+        }
+        ("thread/backgroundTerminals/clean", _) => {
+            CodexRequest::Terminals(TerminalRequest::Clean(read(method, params)?))
+        }
+        ("thread/backgroundTerminals/terminate", _) => {
+            CodexRequest::Terminals(TerminalRequest::Terminate(read(method, params)?))
+        }
+        ("dragoman/terminals/write", _) => {
+            CodexRequest::Terminals(TerminalRequest::Write(read(method, params)?))
+        }
         (_, _) if method.starts_with("fuzzyFileSearch") => {
             CodexRequest::FileSearch(file_search::request(method, params)?)
         }
+        (_, Endpoint::Codex) => return own(method, params),
         (_, Endpoint::Zane) => return zanes_own(method, params),
-        _ => return Err(CodexError::not_available(repeated(method))),
     })
 }
 
-/// What only the one endpoint has.
+/// Subjects of the app-server that have a module of their own.
+fn own(method: &str, params: Value) -> Result<CodexRequest, CodexError> {
+    if let Some(known) = inventory::request(method, &params) {
+        return known.map(CodexRequest::Inventory);
+    }
+    if let Some(known) = config::request(method, &params) {
+        return known.map(CodexRequest::Config);
+    }
+    if let Some(known) = server_login::request(method, &params) {
+        return known.map(CodexRequest::ServerLogin);
+    }
+    Err(nobodys(method))
+}
+
+/// What only the other endpoint has.
 fn zanes_own(method: &str, params: Value) -> Result<CodexRequest, CodexError> {
     if method.starts_with(anchor::PREFIX) {
         return anchor::request(method, params).map(CodexRequest::Directories);
     }
     match zane::request(method, params) {
         Some(known) => known.map(CodexRequest::Zane),
-        None => Err(CodexError::not_available(repeated(method))),
+        None => Err(nobodys(method)),
+    }
+}
+
+/// A method that is not read: one that was declined says why.
+fn nobodys(method: &str) -> CodexError {
+    match declined::reason(method) {
+        Some(why) => CodexError::not_supported(method, why),
+        None => CodexError::unknown_method(method),
     }
 }
 

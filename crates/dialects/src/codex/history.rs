@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use vocabulary::{
     Entry, Event, Fact, Growing, ItemFact, ItemId, LiveItem, RunningTurn, Seq, StepFact,
     ThreadCard, Timestamp, ToolCall, ToolEvent, ToolFact, ToolOutcome, TurnFact, TurnId,
-    TurnOutcome, UserInput,
+    TurnOutcome, UserInput, reasoning_parts,
 };
 
 use super::tell::items::{self, CallProgress};
@@ -24,25 +24,33 @@ pub fn turns<'a>(
     for entry in entries {
         Story::of(&mut stories, &entry.event);
     }
-    let outputs = live.map(|turn| turn.live.as_slice()).unwrap_or_default();
     stories
         .into_iter()
-        .map(|story| story.told(endpoint, card, outputs))
+        .map(|story| story.told(endpoint, card, live))
         .collect()
 }
 
 /// One turn as far as the entries tell.
 struct Story<'a> {
     turn: &'a TurnId,
-    /// Each with the place where it began: what was said while something was written stands behind it.
-    pieces: Vec<(Seq, Piece<'a>)>,
-    results: HashMap<&'a ItemId, &'a ToolOutcome>,
+    pieces: Vec<PlacedPiece<'a>>,
+    results: HashMap<&'a ItemId, (&'a ToolOutcome, Option<u64>)>,
     started_at: Option<Timestamp>,
     end: Option<(&'a TurnOutcome, Timestamp)>,
 }
 
+struct PlacedPiece<'a> {
+    /// Where it began: what was said while something was written stands behind it.
+    began: Seq,
+    /// The step that made it.
+    step: u32,
+    piece: Piece<'a>,
+}
+
 enum Piece<'a> {
     Said(&'a UserInput),
+    /// Said while the turn ran: it stands before the first thing of the step that reads it.
+    Steered(&'a UserInput),
     Written(&'a ItemId, &'a vocabulary::Item),
     Called(&'a ToolCall),
     Compacted(&'a ItemId),
@@ -57,27 +65,30 @@ impl<'a> Story<'a> {
             Fact::Step {
                 tag,
                 what: StepFact::Compacted { item, .. },
-            } => Self::find(stories, &tag.turn)
-                .pieces
-                .push((seq, Piece::Compacted(item))),
+            } => Self::find(stories, &tag.turn).add(seq, tag.step, Piece::Compacted(item)),
             Fact::Item {
                 tag,
                 item,
                 what: ItemFact::Finished { body, began },
                 ..
-            } => Self::find(stories, &tag.turn)
-                .pieces
-                .push((began.unwrap_or(seq), Piece::Written(item, body))),
+            } => {
+                let piece = Piece::Written(item, body);
+                Self::find(stories, &tag.turn).add(began.unwrap_or(seq), tag.step, piece);
+            }
             Fact::Tool(ToolEvent { tag, call, what }) => {
                 let story = Self::find(stories, &tag.turn);
                 match what {
-                    ToolFact::Planned { .. } => story.pieces.push((seq, Piece::Called(call))),
-                    ToolFact::Finished { outcome } => {
-                        story.results.insert(&call.item, outcome);
+                    ToolFact::Planned { .. } => story.add(seq, tag.step, Piece::Called(call)),
+                    ToolFact::Finished {
+                        outcome,
+                        duration_ms,
+                    } => {
+                        story.results.insert(&call.item, (outcome, *duration_ms));
                     }
                     ToolFact::Reached
                     | ToolFact::Started
                     | ToolFact::Wrote { .. }
+                    | ToolFact::Interacted { .. }
                     | ToolFact::Progressed { .. }
                     | ToolFact::Exited { .. } => {}
                 }
@@ -94,19 +105,26 @@ impl<'a> Story<'a> {
     fn of_turn(stories: &mut Vec<Self>, what: &'a TurnFact, event: &Event) {
         let (seq, at) = (event.seq, event.at);
         match what {
-            TurnFact::Started { turn, input, .. } => {
+            TurnFact::Started {
+                turn, cause, input, ..
+            } => {
                 let story = Self::find(stories, turn);
                 story.started_at = Some(at);
-                story.pieces.push((seq, Piece::Said(input)));
+                if cause.is_said() {
+                    story.add(seq, 0, Piece::Said(input));
+                }
             }
-            TurnFact::Steered { turn, input, .. } => {
-                let story = Self::find(stories, turn);
-                story.pieces.push((seq, Piece::Said(input)));
-            }
+            TurnFact::Steered {
+                turn,
+                input,
+                after_step,
+            } => Self::find(stories, turn).add(seq, *after_step, Piece::Steered(input)),
             TurnFact::Finished { turn, outcome, .. } => {
                 Self::find(stories, turn).end = Some((outcome, at));
             }
-            TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => {}
+            TurnFact::SteerPlaced { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. } => {}
         }
     }
 
@@ -128,26 +146,33 @@ impl<'a> Story<'a> {
         &mut stories[at]
     }
 
-    fn told(mut self, endpoint: Endpoint, card: &'a ThreadCard, live: &'a [Growing]) -> Turn<'a> {
-        let live = match self.end {
-            Some(_) => &[],
-            None => live,
-        };
+    fn add(&mut self, began: Seq, step: u32, piece: Piece<'a>) {
+        self.pieces.push(PlacedPiece { began, step, piece });
+    }
+
+    fn told(
+        mut self,
+        endpoint: Endpoint,
+        card: &'a ThreadCard,
+        running: Option<&'a RunningTurn>,
+    ) -> Turn<'a> {
+        let running = running.filter(|_| self.end.is_none());
+        let live = running.map(|turn| turn.live.as_slice()).unwrap_or_default();
         let outcome = self.end.map(|(outcome, _)| outcome);
         let last = Seq(u64::MAX);
-        let written = live
-            .iter()
-            .map(|each| (each.began.unwrap_or(last), Piece::Growing(each)));
-        self.pieces.extend(written);
-        self.pieces.sort_by_key(|(began, _)| *began);
+        for each in live {
+            let began = each.began.unwrap_or(last);
+            self.add(began, each.tag.step, Piece::Growing(each));
+        }
+        self.place_steers(running);
         let results = &self.results;
-        let finished = self.pieces.iter().filter_map(|(_, piece)| match piece {
-            Piece::Said(input) => Some(items::said(input)),
+        let finished = self.pieces.iter().filter_map(|placed| match &placed.piece {
+            Piece::Said(input) | Piece::Steered(input) => Some(items::said(input)),
             Piece::Written(_, body) if items::is_silent(body) => None,
-            Piece::Written(item, body) => items::written(item, body),
+            Piece::Written(item, body) => items::written(endpoint, item, body),
             Piece::Called(call) => items::called(endpoint, card, call, shown(results, live, call)),
             Piece::Compacted(item) => Some(items::compacted(item)),
-            Piece::Growing(live) => growing(live),
+            Piece::Growing(live) => growing(endpoint, live),
         });
         Turn {
             items: finished.collect(),
@@ -156,13 +181,47 @@ impl<'a> Story<'a> {
             error: outcome.and_then(show::turn_error),
             started_at: self.started_at.map(Timestamp::seconds),
             completed_at: self.end.map(|(_, at)| at.seconds()),
+            duration_ms: self
+                .end
+                .and_then(|(_, at)| show::duration_ms(self.started_at, at)),
             ..show::turn(endpoint, self.turn)
         }
+    }
+
+    /// Puts all in its order, and what was said meanwhile where it took effect: live it is told there
+    /// too. What has no place yet is told when it has.
+    fn place_steers(&mut self, running: Option<&RunningTurn>) {
+        let unplaced = running.map(|turn| turn.unplaced.as_slice());
+        let unplaced = unplaced.unwrap_or_default();
+        let is_steer = |placed: &PlacedPiece<'_>| matches!(placed.piece, Piece::Steered(_));
+        let pieces = std::mem::take(&mut self.pieces);
+        let (steers, mut pieces): (Vec<_>, Vec<_>) = pieces.into_iter().partition(is_steer);
+        pieces.sort_by_key(|placed| placed.began);
+        let mut steers = steers.into_iter().peekable();
+        let mut told = Vec::new();
+        for piece in pieces {
+            let is_read =
+                |steer: &PlacedPiece<'_>| steer.began < piece.began && steer.step < piece.step;
+            while let Some(steer) = steers.next_if(&is_read) {
+                told.push(steer);
+            }
+            told.push(piece);
+        }
+        told.extend(steers);
+        told.retain(|placed| match placed.piece {
+            Piece::Steered(input) => !unplaced.contains(&input.item),
+            Piece::Said(_)
+            | Piece::Written(..)
+            | Piece::Called(_)
+            | Piece::Compacted(_)
+            | Piece::Growing(_) => true,
+        });
+        self.pieces = told;
     }
 }
 
 fn shown<'a>(
-    results: &HashMap<&'a ItemId, &'a ToolOutcome>,
+    results: &HashMap<&'a ItemId, (&'a ToolOutcome, Option<u64>)>,
     live: &'a [Growing],
     call: &ToolCall,
 ) -> CallProgress<'a> {
@@ -173,26 +232,38 @@ fn shown<'a>(
             }
             LiveItem::Output { .. }
             | LiveItem::Text { .. }
+            | LiveItem::Plan { .. }
             | LiveItem::Reasoning { .. }
             | LiveItem::ToolInput { .. } => None,
         })
     };
     match results.get(&call.item) {
-        Some(outcome) => CallProgress::Ended(outcome),
+        Some((outcome, duration_ms)) => CallProgress::Ended(outcome, *duration_ms),
         None => written().map_or(CallProgress::Running, CallProgress::Writing),
     }
 }
 
 /// What is being written right now, as far as it has come.
-fn growing(live: &Growing) -> Option<ThreadItem<'_>> {
+fn growing(endpoint: Endpoint, live: &Growing) -> Option<ThreadItem<'_>> {
     match &live.item {
         LiveItem::Text { item, text, .. } => Some(ThreadItem::AgentMessage {
             id: item.as_str(),
             text,
         }),
+        LiveItem::Plan { item, text, .. } => Some(ThreadItem::Plan {
+            id: item.as_str(),
+            text,
+        }),
         LiveItem::Reasoning {
-            item, kind, text, ..
-        } => Some(items::reasoning(item.as_str(), *kind, text)),
+            item,
+            kind,
+            text,
+            breaks,
+            ..
+        } => {
+            let parts = reasoning_parts(text, breaks);
+            Some(items::reasoning(endpoint, item.as_str(), *kind, parts))
+        }
         LiveItem::ToolInput { .. } | LiveItem::Output { .. } => None,
     }
 }

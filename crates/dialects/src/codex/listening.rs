@@ -1,6 +1,7 @@
 //! What a connection remembers of the threads it hears: their settings, and open asks.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 use vocabulary::{
     Ask, AskFact, AskId, Event, Fact, OpenAsk, SandboxInForce, ThreadCard, ThreadFact, ThreadId,
@@ -57,6 +58,14 @@ impl FollowedThreads {
         newest.map(|card| card.id)
     }
 
+    /// The newest of those that work there.
+    pub fn in_directory(&self, directory: &Path) -> Option<ThreadId> {
+        let threads = self.threads.values().map(|known| &known.card);
+        let there = threads.filter(|card| card.directory == directory);
+        let newest = there.max_by_key(|card| (card.created_at, card.id));
+        newest.map(|card| card.id)
+    }
+
     /// All of them, the one that was made last first.
     pub fn newest_first(&self) -> Vec<ThreadId> {
         let mut cards: Vec<_> = self.threads.values().map(|known| &known.card).collect();
@@ -85,6 +94,12 @@ impl FollowedThreads {
         let mut new = self.asks_of(thread);
         new.retain(|ask| !known_asks.contains(ask));
         new
+    }
+
+    /// How a thread that is heard stands now. False: it is not heard any more.
+    pub fn learn(&mut self, view: &ThreadView) -> bool {
+        let known = self.threads.get_mut(&view.thread.card.id);
+        known.map(|known| *known = KnownThread::new(view)).is_some()
     }
 
     pub fn end(&mut self, thread: ThreadId) -> bool {

@@ -1,37 +1,47 @@
-//! Approval policies and sandboxes, as the app-server spells them: what a client wants, and what is
-//! in force. What cannot be kept is refused, never taken for something else.
+//! Approval policies, sandboxes and profiles of both, as the app-server spells them: what a client wants,
+//! and what is in force. What cannot be kept is refused, never taken for something else.
 
 use std::path::Path;
 
 use serde_json::Value;
-use vocabulary::{Approvals, Changes, SandboxInForce, SandboxMode, ThreadCard, ThreadSettings};
+use vocabulary::{
+    AgentMode, Approvals, Changes, PermissionOffer, SandboxInForce, SandboxMode, ThreadCard,
+    ThreadSettings,
+};
 
+use super::Endpoint;
 use super::refuse::CodexError;
-use super::wire::params::CollaborationMode;
 use super::wire::results::SandboxPolicy;
+use super::wire::settings::{ActivePermissionProfile, PermissionProfileSummary};
 
 /// What a request sets, read but for what depends on its thread.
 #[derive(Clone, Debug, Default)]
 pub struct RequestedPermissions {
     approval_policy: Option<ApprovalPolicy>,
     sandbox: Option<SandboxMode>,
-    network: bool,
+    network: Option<bool>,
     writable_roots: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ApprovalPolicy {
     Untrusted,
+    OnFailure,
     OnRequest,
     Never,
 }
 
 impl ApprovalPolicy {
-    fn word(self) -> &'static str {
-        match self {
-            ApprovalPolicy::Untrusted => "untrusted",
-            ApprovalPolicy::OnRequest => "on-request",
-            ApprovalPolicy::Never => "never",
+    /// The app-server of today has no word for asking when something failed; what it has for asking when
+    /// something is wanted comes nearest.
+    fn word(self, endpoint: Endpoint) -> &'static str {
+        match (self, endpoint) {
+            (ApprovalPolicy::Untrusted, _) => "untrusted",
+            (ApprovalPolicy::OnFailure, Endpoint::Zane) => "on-failure",
+            (ApprovalPolicy::OnFailure, Endpoint::Codex) | (ApprovalPolicy::OnRequest, _) => {
+                "on-request"
+            }
+            (ApprovalPolicy::Never, _) => "never",
         }
     }
 
@@ -39,102 +49,117 @@ impl ApprovalPolicy {
         match (settings.auto_approve, settings.approvals) {
             (true, _) | (_, Approvals::Never) => ApprovalPolicy::Never,
             (false, Approvals::Auto) => ApprovalPolicy::OnRequest,
+            (false, Approvals::OnFailure) => ApprovalPolicy::OnFailure,
             (false, Approvals::Ask | Approvals::AskUnlessRead) => ApprovalPolicy::Untrusted,
         }
     }
-}
 
-/// thread/start: `approvalPolicy`, and `sandbox` as a word.
-pub fn of_thread(
-    policy: Option<&Value>,
-    sandbox: Option<&Value>,
-) -> Result<RequestedPermissions, CodexError> {
-    let method = "thread/start";
-    let sandbox = match sandbox {
-        None | Some(Value::Null) => None,
-        Some(word) => Some(match word.as_str() {
-            Some("read-only") => SandboxMode::ReadOnly,
-            Some("workspace-write") => SandboxMode::WorkspaceWrite,
-            Some("danger-full-access") => SandboxMode::FullAccess,
-            Some(_) | None => {
-                let message = "sandbox: expected read-only or workspace-write";
-                return Err(wrong(method, message));
-            }
-        }),
-    };
-    Ok(RequestedPermissions {
-        approval_policy: approval_policy(method, policy)?,
-        sandbox,
-        ..RequestedPermissions::default()
-    })
-}
-
-/// turn/start: `approvalPolicy`, and `sandboxPolicy` as an object; for this turn and those after it.
-pub fn of_turn(
-    policy: Option<&Value>,
-    sandbox: Option<&Value>,
-) -> Result<RequestedPermissions, CodexError> {
-    let method = "turn/start";
-    let mut wanted = RequestedPermissions {
-        approval_policy: approval_policy(method, policy)?,
-        ..RequestedPermissions::default()
-    };
-    let Some(sandbox) = sandbox.filter(|sandbox| !sandbox.is_null()) else {
-        return Ok(wanted);
-    };
-    wanted.sandbox = Some(match sandbox.get("type").and_then(Value::as_str) {
-        Some("readOnly") => SandboxMode::ReadOnly,
-        Some("workspaceWrite") => SandboxMode::WorkspaceWrite,
-        Some("dangerFullAccess") => SandboxMode::FullAccess,
-        Some(_) | None => {
-            let message = "sandboxPolicy.type: expected readOnly or workspaceWrite";
-            return Err(wrong(method, message));
-        }
-    });
-    wanted.network = match sandbox.get("networkAccess") {
-        None | Some(Value::Null | Value::Bool(false)) => false,
-        Some(Value::Bool(true)) => true,
-        Some(_) => {
-            let message = "sandboxPolicy.networkAccess: expected a boolean";
-            return Err(wrong(method, message));
-        }
-    };
-    wanted.writable_roots = match sandbox.get("writableRoots") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(roots) => serde_json::from_value(roots.clone()).map_err(|_| {
-            let message = "sandboxPolicy.writableRoots: expected a list of paths";
-            wrong(method, message)
-        })?,
-    };
-    Ok(wanted)
-}
-
-fn approval_policy(
-    method: &str,
-    policy: Option<&Value>,
-) -> Result<Option<ApprovalPolicy>, CodexError> {
-    match policy {
-        None | Some(Value::Null) => Ok(None),
-        Some(word) => match word.as_str() {
-            Some("untrusted") => Ok(Some(ApprovalPolicy::Untrusted)),
-            Some("on-request") => Ok(Some(ApprovalPolicy::OnRequest)),
-            Some("never") => Ok(Some(ApprovalPolicy::Never)),
-            Some(_) | None => Err(wrong(
-                method,
-                "approvalPolicy: expected untrusted, on-request or never",
-            )),
-        },
+    /// Whether a client that was told `told` says the same again with this.
+    fn repeats(self, told: Self, endpoint: Endpoint) -> bool {
+        self == told
+            || self != ApprovalPolicy::OnFailure && self.word(endpoint) == told.word(endpoint)
     }
 }
 
-/// Refuses the mode in which nothing may change: nothing would keep the agent to it.
-pub fn check_mode(mode: Option<&CollaborationMode>) -> Result<(), CodexError> {
-    match mode.and_then(|mode| mode.mode.as_deref()) {
-        Some("plan") => Err(wrong(
-            "turn/start",
-            "collaborationMode.mode: plan is not available here; take default",
-        )),
-        Some(_) | None => Ok(()),
+/// The fields of a request that are about permissions.
+#[derive(Clone, Copy, Default)]
+pub struct PermissionFields<'a> {
+    pub method: &'static str,
+    pub approval_policy: Option<&'a Value>,
+    /// thread/start: a word.
+    pub sandbox: Option<&'a Value>,
+    /// turn/start and thread/settings/update: an object, by its `type`.
+    pub sandbox_policy: Option<&'a Value>,
+    /// The id of a profile, in place of a sandbox.
+    pub profile: Option<&'a str>,
+}
+
+impl PermissionFields<'_> {
+    pub fn read(self) -> Result<RequestedPermissions, CodexError> {
+        let wrong = |message: &str| wrong(self.method, message);
+        let given = |field: Option<&Value>| field.is_some_and(|field| !field.is_null());
+        if self.profile.is_some() && (given(self.sandbox) || given(self.sandbox_policy)) {
+            return Err(wrong(
+                "permissions: cannot be combined with a sandbox; give one of them",
+            ));
+        }
+        let mut wanted = RequestedPermissions {
+            approval_policy: self.approval_policy()?,
+            ..RequestedPermissions::default()
+        };
+        if let Some(id) = self.profile {
+            let profile = PROFILES.iter().find(|(known, ..)| *known == id);
+            let (_, sandbox, _) = profile.ok_or_else(|| {
+                let known: Vec<&str> = PROFILES.iter().map(|(id, ..)| *id).collect();
+                wrong(&format!(
+                    "permissions: expected one of {}",
+                    known.join(", ")
+                ))
+            })?;
+            wanted.sandbox = Some(*sandbox);
+            wanted.network = Some(false);
+        }
+        if let Some(word) = self.sandbox.filter(|word| !word.is_null()) {
+            wanted.sandbox = Some(match word.as_str() {
+                Some("read-only") => SandboxMode::ReadOnly,
+                Some("workspace-write") => SandboxMode::WorkspaceWrite,
+                Some("danger-full-access") => SandboxMode::FullAccess,
+                Some(_) | None => {
+                    let message =
+                        "sandbox: expected read-only, workspace-write or danger-full-access";
+                    return Err(wrong(message));
+                }
+            });
+        }
+        if let Some(policy) = self.sandbox_policy.filter(|policy| !policy.is_null()) {
+            self.policy(policy, &mut wanted)?;
+        }
+        Ok(wanted)
+    }
+
+    fn policy(self, policy: &Value, wanted: &mut RequestedPermissions) -> Result<(), CodexError> {
+        let wrong = |message: &str| wrong(self.method, message);
+        wanted.sandbox = Some(match policy.get("type").and_then(Value::as_str) {
+            Some("readOnly") => SandboxMode::ReadOnly,
+            Some("workspaceWrite") => SandboxMode::WorkspaceWrite,
+            Some("dangerFullAccess") => SandboxMode::FullAccess,
+            Some(_) | None => {
+                return Err(wrong(
+                    "sandboxPolicy.type: expected readOnly, workspaceWrite or dangerFullAccess",
+                ));
+            }
+        });
+        wanted.network = match policy.get("networkAccess") {
+            // Zane's client never says it, whatever it was told.
+            None | Some(Value::Null) => None,
+            Some(Value::Bool(network)) => Some(*network),
+            Some(_) => {
+                return Err(wrong("sandboxPolicy.networkAccess: expected a boolean"));
+            }
+        };
+        wanted.writable_roots = match policy.get("writableRoots") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(roots) => serde_json::from_value(roots.clone())
+                .map_err(|_| wrong("sandboxPolicy.writableRoots: expected a list of paths"))?,
+        };
+        Ok(())
+    }
+
+    fn approval_policy(self) -> Result<Option<ApprovalPolicy>, CodexError> {
+        match self.approval_policy {
+            None | Some(Value::Null) => Ok(None),
+            Some(word) => match word.as_str() {
+                Some("untrusted") => Ok(Some(ApprovalPolicy::Untrusted)),
+                Some("on-failure") => Ok(Some(ApprovalPolicy::OnFailure)),
+                Some("on-request") => Ok(Some(ApprovalPolicy::OnRequest)),
+                Some("never") => Ok(Some(ApprovalPolicy::Never)),
+                Some(_) | None => Err(wrong(
+                    self.method,
+                    "approvalPolicy: expected untrusted, on-failure, on-request or never; finer rules \
+                     are not kept here",
+                )),
+            },
+        }
     }
 }
 
@@ -150,37 +175,41 @@ impl RequestedPermissions {
             approvals,
             auto_approve,
             sandbox: self.sandbox,
+            network: self.network.filter(|network| *network),
             ..Changes::default()
         }
     }
 
     /// What it changes of settings that a thread has. Clients repeat what they were told with every
     /// turn: that changes nothing.
-    pub fn of_known(&self, now: &ThreadSettings, in_force: SandboxInForce) -> Changes {
+    pub fn of_known(
+        &self,
+        endpoint: Endpoint,
+        now: &ThreadSettings,
+        in_force: SandboxInForce,
+    ) -> Changes {
         let told = ApprovalPolicy::in_force(now);
-        let policy = self.approval_policy.filter(|policy| told != *policy);
+        let policy = self
+            .approval_policy
+            .filter(|policy| !policy.repeats(told, endpoint));
         let (approvals, auto_approve) = policy.map_or((None, None), settings_of);
         let same = |wanted: &SandboxMode| {
             now.sandbox == *wanted || *wanted == SandboxMode::FullAccess && !in_force.holds
         };
+        let network_told = network_told(now, in_force);
         Changes {
             approvals,
             auto_approve,
             sandbox: self.sandbox.filter(|wanted| !same(wanted)),
+            network: self
+                .network
+                .filter(|network| *network != network_told && *network != now.network),
             ..Changes::default()
         }
     }
 
-    /// Refuses what this thread's sandbox does not give.
-    pub fn check(&self, card: &ThreadCard, in_force: SandboxInForce) -> Result<(), CodexError> {
-        let method = "turn/start";
-        if self.network && !in_force.network {
-            return Err(wrong(
-                method,
-                "sandboxPolicy.networkAccess: the network is closed to commands on this server; \
-                 its owner can open it with --network",
-            ));
-        }
+    /// Refuses what no thread here can be given.
+    pub fn check(&self, method: &str, card: &ThreadCard) -> Result<(), CodexError> {
         let outside = |root: &&String| !Path::new(root).starts_with(&card.directory);
         if self.writable_roots.iter().any(|root| outside(&root)) {
             return Err(wrong(
@@ -197,28 +226,93 @@ impl RequestedPermissions {
 fn settings_of(policy: ApprovalPolicy) -> (Option<Approvals>, Option<bool>) {
     match policy {
         ApprovalPolicy::Untrusted => (Some(Approvals::Ask), Some(false)),
+        ApprovalPolicy::OnFailure => (Some(Approvals::OnFailure), None),
         ApprovalPolicy::OnRequest => (Some(Approvals::Auto), None),
         ApprovalPolicy::Never => (Some(Approvals::Never), None),
     }
 }
 
-pub fn approval_policy_in_force(settings: &ThreadSettings) -> &'static str {
-    ApprovalPolicy::in_force(settings).word()
+pub fn approval_policy_in_force(endpoint: Endpoint, settings: &ThreadSettings) -> &'static str {
+    ApprovalPolicy::in_force(settings).word(endpoint)
 }
 
+/// What a thread's commands may do when it does not plan: its mode says that it does, and clients say
+/// this again when they go on to carry the plan out.
 pub fn sandbox_in_force(settings: &ThreadSettings, in_force: SandboxInForce) -> SandboxPolicy {
-    let network_access = in_force.network;
+    let network_access = network_told(settings, in_force);
+    let plans = settings.mode == AgentMode::Plan;
     match (in_force.holds, settings.sandbox) {
-        (false, _) | (_, SandboxMode::FullAccess) => SandboxPolicy::DangerFullAccess,
+        (false, _) => SandboxPolicy::DangerFullAccess,
+        (true, SandboxMode::FullAccess) if plans => SandboxPolicy::DangerFullAccess,
         (true, SandboxMode::ReadOnly) => SandboxPolicy::ReadOnly { network_access },
-        (true, SandboxMode::WorkspaceWrite) => SandboxPolicy::WorkspaceWrite {
-            writable_roots: [],
-            network_access,
-            exclude_tmpdir_env_var: false,
-            // A command's own temporary directory is not everyone's.
-            exclude_slash_tmp: true,
-        },
+        // The server's owner allows no full access any more.
+        (true, SandboxMode::WorkspaceWrite | SandboxMode::FullAccess) => {
+            SandboxPolicy::WorkspaceWrite {
+                writable_roots: [],
+                network_access,
+                exclude_tmpdir_env_var: false,
+                // A command's own temporary directory is not everyone's.
+                exclude_slash_tmp: true,
+            }
+        }
     }
+}
+
+fn network_told(settings: &ThreadSettings, in_force: SandboxInForce) -> bool {
+    in_force.network || settings.network && settings.mode == AgentMode::Plan
+}
+
+/// The profiles that every app-server has, with their sandbox and what they are for.
+const PROFILES: [(&str, SandboxMode, &str); 3] = [
+    (
+        ":read-only",
+        SandboxMode::ReadOnly,
+        "Commands can write nothing; file changes are asked for.",
+    ),
+    (
+        ":workspace",
+        SandboxMode::WorkspaceWrite,
+        "Commands and file tools write in the workspace and nowhere else.",
+    ),
+    (
+        ":danger-full-access",
+        SandboxMode::FullAccess,
+        "No sandbox: commands and file tools reach all that the server's user can.",
+    ),
+];
+
+/// permissionProfile/list: those that this server would keep, and whether it does.
+pub fn profiles(offer: PermissionOffer) -> impl Iterator<Item = PermissionProfileSummary> {
+    PROFILES
+        .iter()
+        .map(move |(id, sandbox, description)| PermissionProfileSummary {
+            id,
+            description,
+            allowed: match sandbox {
+                SandboxMode::ReadOnly => offer.read_only,
+                SandboxMode::WorkspaceWrite => offer.workspace_write,
+                SandboxMode::FullAccess => offer.full_access,
+            },
+        })
+}
+
+/// The profile that says just what is in force.
+pub fn active_profile(
+    settings: &ThreadSettings,
+    in_force: SandboxInForce,
+) -> Option<ActivePermissionProfile> {
+    let id = match sandbox_in_force(settings, in_force) {
+        SandboxPolicy::DangerFullAccess => ":danger-full-access",
+        SandboxPolicy::ReadOnly {
+            network_access: false,
+        } => ":read-only",
+        SandboxPolicy::WorkspaceWrite {
+            network_access: false,
+            ..
+        } => ":workspace",
+        SandboxPolicy::ReadOnly { .. } | SandboxPolicy::WorkspaceWrite { .. } => return None,
+    };
+    Some(ActivePermissionProfile { id, extends: None })
 }
 
 #[cfg(test)]
@@ -230,15 +324,21 @@ mod tests {
     #[test]
     fn what_cannot_be_kept_is_refused_by_name() {
         let refused = |value: Value| {
-            let policy = value.get("approvalPolicy");
-            let wrong = match value.get("sandboxPolicy") {
-                Some(sandbox) => of_turn(policy, Some(sandbox)),
-                None => of_thread(policy, value.get("sandbox")),
+            let fields = PermissionFields {
+                method: "turn/start",
+                approval_policy: value.get("approvalPolicy"),
+                sandbox: value.get("sandbox"),
+                sandbox_policy: value.get("sandboxPolicy"),
+                profile: value.get("permissions").and_then(Value::as_str),
             };
-            wrong.err().map(|wrong| wrong.message)
+            fields.read().err().map(|wrong| wrong.message)
         };
         let table = [
-            (json!({"approvalPolicy": "on-failure"}), "approvalPolicy"),
+            (json!({"permissions": ":mine"}), "permissions"),
+            (
+                json!({"permissions": ":workspace", "sandbox": "read-only"}),
+                "permissions",
+            ),
             (json!({"approvalPolicy": "Never"}), "approvalPolicy"),
             (
                 json!({"approvalPolicy": {"granular": {}}}),
@@ -269,6 +369,7 @@ mod tests {
             json!({"approvalPolicy": null, "sandbox": null}),
             json!({"approvalPolicy": "untrusted", "sandbox": "read-only"}),
             json!({"approvalPolicy": "never", "sandbox": "workspace-write"}),
+            json!({"approvalPolicy": "on-failure", "permissions": ":read-only"}),
             // Whether that can be had is for the engine to say.
             json!({"sandbox": "danger-full-access"}),
             json!({"sandboxPolicy": {"type": "readOnly"}}),

@@ -13,31 +13,57 @@ use super::wire::anchor::{
     GitWorktreeCreateResult, GitWorktreeListResult, GitWorktreePruneResult,
     GitWorktreeRemoveParams, GitWorktreeRemoveResult, ListDirsParams, ListDirsResult,
 };
+use super::wire::config::{
+    ConfigBatchWriteParams, ConfigReadResponse, ConfigValueWriteParams, ConfigWriteResponse,
+};
+use super::wire::exec::{CommandExecParams, CommandExecResponse};
 use super::wire::file_search::{
     FuzzyFileSearchParams, FuzzyFileSearchResponse, FuzzyFileSearchSessionCompleted,
     FuzzyFileSearchSessionStartParams, FuzzyFileSearchSessionStopParams,
     FuzzyFileSearchSessionUpdateParams, FuzzyFileSearchSessionUpdated,
 };
-use super::wire::mcp::McpServerStatus;
+use super::wire::forks::{ThreadForkParams, ThreadRevertParams, ThreadRollbackParams};
+use super::wire::inventory::{
+    AccountRateLimitsResponse, AccountTokenUsageResponse, AppsInstalledResponse,
+    BedrockCheckGovCloudRequirementsResponse, HooksListEntry, HooksListParams,
+    MemoryStatusResponse, ModelProviderCapabilitiesReadResponse, PluginListResponse,
+    SkillsConfigWriteParams, SkillsConfigWriteResponse, SkillsListEntry, SkillsListParams,
+    ThreadGoalClearResponse, ThreadGoalGetResponse,
+};
+use super::wire::mcp::{
+    McpServerOauthLoginCompleted, McpServerOauthLoginParams, McpServerOauthLoginResponse,
+    McpServerStatus,
+};
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
     ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated,
     TurnChanged, TurnDiffUpdated, TurnPlanUpdated,
 };
+use super::wire::orders::{ReviewStartParams, ReviewStartResponse, ThreadShellCommandParams};
 use super::wire::params::{
     ApprovalResponse, GrantParams, InitializeParams, ListMcpServerStatusParams,
-    McpServerElicitationResponse, ModelListParams, ThreadListParams, ThreadParams,
-    ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
-    ThreadTurnsListParams, ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams,
-    TurnSteerParams,
+    McpServerElicitationResponse, ModelListParams, ThreadParams, ThreadReadParams,
+    ThreadResumeParams, ThreadSetNameParams, ThreadStartParams, ThreadTurnsListParams,
+    ToolRequestUserInputResponse, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
 use super::wire::request::{McpServerElicitationRequest, RequestApproval, RequestUserInput};
 use super::wire::results::{
-    CollaborationModeMask, ConfigReadResponse, ConfigRequirementsReadResponse, Empty,
-    InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse,
-    ThreadUnsubscribeResponse, TurnStartResponse, TurnSteerResponse,
+    CollaborationModeMask, ConfigRequirementsReadResponse, Empty, InitializeResponse, Model, Page,
+    ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse, ThreadUnsubscribeResponse,
+    TurnStartResponse, TurnSteerResponse,
 };
-use super::wire::thread::Thread;
+use super::wire::settings::{
+    PermissionProfileListParams, PermissionProfileSummary, ThreadSettingsUpdateParams,
+    ThreadSettingsUpdated,
+};
+use super::wire::terminals::{
+    TerminalInteraction, TerminalListParams, TerminalParams, TerminalWriteParams,
+    ThreadBackgroundTerminal, ThreadBackgroundTerminalsTerminateResponse,
+};
+use super::wire::thread_list::{
+    ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
+    ThreadSearchResponse,
+};
 use super::wire::zane::{ResetCreditParams, ResetCreditResponse, ZaneRateLimits, ZaneSkill};
 use crate::schemas::rpc::Table;
 
@@ -48,7 +74,9 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<Value>("collaborationMode/list")
         .request::<ThreadStartParams>("thread/start")
         .request::<ThreadListParams>("thread/list")
-        .request::<Value>("thread/loaded/list")
+        .request::<ThreadLoadedListParams>("thread/loaded/list")
+        .request::<ThreadForkParams>("thread/fork")
+        .request::<ThreadRollbackParams>("thread/rollback")
         .request::<ThreadReadParams>("thread/read")
         .request::<ThreadResumeParams>("thread/resume")
         .request::<ThreadSetNameParams>("thread/name/set")
@@ -59,6 +87,13 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<TurnStartParams>("turn/start")
         .request::<TurnSteerParams>("turn/steer")
         .request::<TurnInterruptParams>("turn/interrupt")
+        .request::<ThreadParams>("thread/compact/start")
+        .request::<ThreadShellCommandParams>("thread/shellCommand")
+        .request::<ReviewStartParams>("review/start")
+        .request::<TerminalListParams>("thread/backgroundTerminals/list")
+        .request::<ThreadParams>("thread/backgroundTerminals/clean")
+        .request::<TerminalParams>("thread/backgroundTerminals/terminate")
+        .request::<TerminalWriteParams>("dragoman/terminals/write")
         .request::<FuzzyFileSearchParams>("fuzzyFileSearch")
         .request::<FuzzyFileSearchSessionStartParams>("fuzzyFileSearch/sessionStart")
         .request::<FuzzyFileSearchSessionUpdateParams>("fuzzyFileSearch/sessionUpdate")
@@ -77,7 +112,7 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<GitWorktreeRemoveParams>("anchor.git.worktree.remove")
             .request::<GitRepoParams>("anchor.git.worktree.prune")
             .other::<ClientControl>(),
-        Endpoint::Codex => table
+        Endpoint::Codex => inventory_requests(table)
             .request::<InitializeParams>("initialize")
             .notification::<Value>("initialized")
             .request::<LoginAccountParams>("account/login/start")
@@ -85,9 +120,17 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<Value>("account/logout")
             .result::<McpServerElicitationResponse>()
             .request::<ThreadTurnsListParams>("thread/turns/list")
+            .request::<CommandExecParams>("command/exec")
+            .request::<ThreadSettingsUpdateParams>("thread/settings/update")
+            .request::<PermissionProfileListParams>("permissionProfile/list")
+            .request::<ThreadRevertParams>("thread/revert")
+            .request::<ThreadParams>("thread/delete")
+            .request::<ThreadSearchParams>("thread/search")
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
+            .request::<ConfigValueWriteParams>("config/value/write")
+            .request::<ConfigBatchWriteParams>("config/batchWrite")
             .request::<Value>("configRequirements/read"),
     }
     .schema()
@@ -100,6 +143,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ThreadNamed<'static>>("thread/unarchived")
         .notification::<ThreadNamed<'static>>("thread/closed")
         .notification::<ThreadNamed<'static>>("thread/deleted")
+        .notification::<ThreadNamed<'static>>("thread/reverted")
         .notification::<ThreadStatusChanged<'static>>("thread/status/changed")
         .notification::<ThreadNameUpdated<'static>>("thread/name/updated")
         .notification::<ThreadTokenUsageUpdated<'static>>("thread/tokenUsage/updated")
@@ -110,10 +154,11 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<ItemStarted<'static>>("item/started")
         .notification::<ItemCompleted<'static>>("item/completed")
         .notification::<Delta<'static>>("item/agentMessage/delta")
-        .notification::<Delta<'static>>("item/reasoning/textDelta")
+        .notification::<Delta<'static>>("item/plan/delta")
         .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
         .notification::<Value>("item/reasoning/summaryPartAdded")
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
+        .notification::<TerminalInteraction<'static>>("item/commandExecution/terminalInteraction")
         .notification::<McpToolCallProgress<'static>>("item/mcpToolCall/progress")
         .notification::<FuzzyFileSearchSessionUpdated<'static>>("fuzzyFileSearch/sessionUpdated")
         .notification::<FuzzyFileSearchSessionCompleted<'static>>(
@@ -128,17 +173,21 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<Page<Model<'static>>>()
         .result::<Page<CollaborationModeMask>>()
         .result::<Page<McpServerStatus<'static>>>()
-        .result::<Page<Thread<'static>>>()
+        .result::<ThreadListResponse<'static>>()
         .result::<Page<String>>()
         .result::<ThreadOpened<'static>>()
         .result::<ThreadReadResponse<'static>>()
         .result::<ThreadUnsubscribeResponse>()
         .result::<TurnStartResponse<'static>>()
         .result::<TurnSteerResponse<'static>>()
+        .result::<ReviewStartResponse<'static>>()
+        .result::<Page<ThreadBackgroundTerminal<'static>>>()
+        .result::<ThreadBackgroundTerminalsTerminateResponse>()
         .result::<FuzzyFileSearchResponse<'static>>()
         .result::<Empty>();
     match endpoint {
         Endpoint::Zane => table
+            .notification::<Delta<'static>>("item/reasoning/textDelta")
             .notification::<Delta<'static>>("item/fileChange/outputDelta")
             .result::<Page<ZaneSkill<'static>>>()
             .result::<ZaneRateLimits>()
@@ -151,16 +200,65 @@ pub fn server(endpoint: Endpoint) -> Value {
             .result::<GitWorktreePruneResult>()
             .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
             .other::<ServerControl<'static>>(),
-        Endpoint::Codex => table
+        Endpoint::Codex => inventory_results(table)
             .notification::<AccountLoginCompleted<'static>>("account/login/completed")
             .notification::<AccountUpdated>("account/updated")
+            .notification::<ThreadSettingsUpdated<'static>>("thread/settings/updated")
+            .result::<Page<PermissionProfileSummary>>()
             .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
             .result::<ThreadTurnsListResponse<'static>>()
+            .result::<CommandExecResponse<'static>>()
+            .result::<ThreadSearchResponse<'static>>()
             .result::<LoginAccountResponse>()
             .result::<CancelLoginAccountResponse>()
             .result::<InitializeResponse<'static>>()
             .result::<ConfigReadResponse>()
+            .result::<ConfigWriteResponse>()
             .result::<ConfigRequirementsReadResponse>(),
     }
     .schema()
+}
+
+fn inventory_requests(table: Table) -> Table {
+    table
+        .request::<SkillsListParams>("skills/list")
+        .request::<SkillsConfigWriteParams>("skills/config/write")
+        .request::<HooksListParams>("hooks/list")
+        .request::<Value>("plugin/list")
+        .request::<Value>("plugin/installed")
+        .request::<Value>("plugin/search")
+        .request::<Value>("app/list")
+        .request::<Value>("config/mcpServer/reload")
+        .request::<McpServerOauthLoginParams>("mcpServer/oauth/login")
+        .request::<Value>("app/installed")
+        .request::<Value>("experimentalFeature/list")
+        .request::<Value>("project/list")
+        .request::<Value>("memory/status")
+        .request::<Value>("modelProvider/capabilities/read")
+        .request::<Value>("account/bedrock/checkGovCloudRequirements")
+        .request::<Value>("account/rateLimits/read")
+        .request::<Value>("account/usage/read")
+        .request::<ThreadParams>("thread/goal/get")
+        .request::<ThreadParams>("thread/goal/clear")
+        .request::<ThreadParams>("thread/queue/list")
+        .request::<ThreadParams>("thread/attachment/list")
+}
+
+fn inventory_results(table: Table) -> Table {
+    table
+        .result::<Page<SkillsListEntry>>()
+        .notification::<McpServerOauthLoginCompleted<'static>>("mcpServer/oauthLogin/completed")
+        .result::<McpServerOauthLoginResponse>()
+        .result::<SkillsConfigWriteResponse>()
+        .result::<Page<HooksListEntry<'static>>>()
+        .result::<PluginListResponse>()
+        .result::<Page<Empty>>()
+        .result::<AppsInstalledResponse>()
+        .result::<MemoryStatusResponse>()
+        .result::<ModelProviderCapabilitiesReadResponse>()
+        .result::<BedrockCheckGovCloudRequirementsResponse>()
+        .result::<AccountRateLimitsResponse>()
+        .result::<AccountTokenUsageResponse>()
+        .result::<ThreadGoalGetResponse>()
+        .result::<ThreadGoalClearResponse>()
 }

@@ -1,7 +1,8 @@
 //! Threads, turns and their statuses in each endpoint's spelling.
 
 use vocabulary::{
-    AskKind, Status, Thread as CoreThread, ThreadView, TurnErrorKind, TurnId, TurnOutcome,
+    AskKind, Status, Thread as CoreThread, ThreadView, Timestamp, TurnErrorKind, TurnId,
+    TurnOutcome,
 };
 
 use super::Endpoint;
@@ -37,11 +38,12 @@ pub fn thread<'a>(
         model_provider: &model.provider,
         created_at: card.created_at.seconds(),
         updated_at: thread.updated_at.seconds(),
+        forked_from_id: card.forked_from.as_ref().map(|it| it.thread.to_string()),
         status: thread_status(speaking.endpoint, thread.status),
         cwd: card.directory.to_string_lossy(),
         cli_version: env!("CARGO_PKG_VERSION"),
         source: "appServer",
-        ephemeral: false,
+        ephemeral: card.ephemeral,
         project_id: None,
         turns,
     }
@@ -59,11 +61,13 @@ pub fn opened<'a>(
         model: speaking.names.of(&known.settings.model),
         model_provider: &known.settings.model.provider,
         cwd: known.card.directory.to_string_lossy(),
-        approval_policy: permissions::approval_policy_in_force(&known.settings),
+        approval_policy: permissions::approval_policy_in_force(speaking.endpoint, &known.settings),
         approvals_reviewer: "user",
         sandbox: permissions::sandbox_in_force(&known.settings, view.sandbox),
+        active_permission_profile: permissions::active_profile(&known.settings, view.sandbox),
         reasoning_effort: view.effort.as_deref(),
         thread: loaded(speaking, known, asks, turns),
+        initial_turns_page: None,
     }
 }
 
@@ -146,7 +150,14 @@ pub fn turn(endpoint: Endpoint, turn: &TurnId) -> Turn<'_> {
         error: None,
         started_at: None,
         completed_at: None,
+        duration_ms: None,
     }
+}
+
+/// How long a turn took that has ended.
+pub fn duration_ms(started_at: Option<Timestamp>, ended_at: Timestamp) -> Option<i64> {
+    let started_at = started_at?;
+    Some(ended_at.millis().saturating_sub(started_at.millis()).max(0))
 }
 
 /// No outcome: it runs.
@@ -160,6 +171,14 @@ pub fn turn_status(endpoint: Endpoint, outcome: Option<&TurnOutcome>) -> TurnSta
     match endpoint {
         Endpoint::Zane => TurnStatus::Zane(zane),
         Endpoint::Codex => TurnStatus::Codex(codex),
+    }
+}
+
+/// Of a turn that failed before it began.
+pub fn failed_status(endpoint: Endpoint) -> TurnStatus {
+    match endpoint {
+        Endpoint::Zane => TurnStatus::Zane(ZaneTurnStatus::Failed),
+        Endpoint::Codex => TurnStatus::Codex(CodexTurnStatus::Failed),
     }
 }
 

@@ -7,10 +7,12 @@ use vocabulary::{
 };
 
 use self::items::CallProgress;
-use super::{Endpoint, VERSION, asks, show};
+use super::{Endpoint, VERSION, asks, show, terminals};
 use crate::Frame;
 
+mod agents;
 pub mod items;
+mod searches;
 mod stream;
 mod turn;
 
@@ -25,8 +27,19 @@ pub struct EventForClient<'a> {
     pub endpoint: Endpoint,
 }
 
+/// Of what is no event of a thread.
 pub fn notify(method: &str, params: &impl Serialize) -> Frame {
     VERSION.notification(method, params)
+}
+
+impl EventForClient<'_> {
+    /// The app-server's clients are told when it was.
+    pub fn notify(self, method: &str, params: &impl Serialize) -> Frame {
+        match self.endpoint {
+            Endpoint::Codex => VERSION.stamped(method, params, self.event.at.millis()),
+            Endpoint::Zane => VERSION.notification(method, params),
+        }
+    }
 }
 
 pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> {
@@ -49,6 +62,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
         Fact::Thread(what) => match what {
             ThreadFact::Titled { title, .. } => vec![turn::named(told, title)],
             ThreadFact::Archived { archived } => vec![turn::archived(told, *archived)],
+            ThreadFact::Reverted { .. } => vec![turn::reverted(told)],
             ThreadFact::StatusChanged { status, reason } => status_changed(told, *status, *reason),
             ThreadFact::Created { .. }
             | ThreadFact::SettingsChanged { .. }
@@ -56,9 +70,18 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
             | ThreadFact::Closed => Vec::new(),
         },
         Fact::Turn(what) => match what {
-            TurnFact::Started { turn, input, .. } => turn::started(told, turn, input),
-            TurnFact::Steered { turn, input, .. } => turn::said(told, turn, input),
-            TurnFact::Finished { turn, outcome, .. } => turn::finished(told, turn, outcome),
+            TurnFact::Started {
+                turn, cause, input, ..
+            } => turn::started(told, turn, cause.is_said().then_some(input)),
+            // It is told where it takes effect.
+            TurnFact::Steered { .. } => Vec::new(),
+            TurnFact::SteerPlaced { turn, input } => turn::said(told, turn, input),
+            TurnFact::Finished {
+                turn,
+                outcome,
+                started_at,
+                ..
+            } => turn::finished(told, turn, outcome, *started_at),
             TurnFact::PlanChanged { turn, steps } => turn::planned(told, turn.as_ref(), steps),
             // The next step's usage has it in the thread's.
             TurnFact::UsageAdded { .. } => Vec::new(),
@@ -73,7 +96,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
                     asks::request(card, ask, event.at, endpoint),
                 ]
             }
-            AskFact::Closed { ask, .. } => vec![asks::resolved(thread, ask.id)],
+            AskFact::Closed { ask, .. } => vec![asks::resolved(told, ask.id)],
             AskFact::Progressed { .. } => Vec::new(),
         },
         Fact::Files(FilesFact::TurnDiffed { turn, diff }) => vec![turn::diffed(told, turn, diff)],
@@ -112,16 +135,21 @@ fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
     let ToolEvent { tag, call, what } = tool;
     let item = |shown| items::called(told.endpoint, told.card, call, shown);
     let frame = match what {
+        ToolFact::Reached if searches::begins_when_it_runs(call) => None,
         ToolFact::Reached => {
             item(CallProgress::Running).map(|item| items::started(told, &tag.turn, item))
         }
-        ToolFact::Finished { outcome } => {
-            let completed = item(CallProgress::Ended(outcome))
-                .map(|item| items::completed(told, &tag.turn, item));
-            return stream::changed_files(told, tag, call, outcome)
-                .into_iter()
-                .chain(completed)
-                .collect();
+        ToolFact::Finished {
+            outcome,
+            duration_ms,
+        } => {
+            let diff = stream::diffed(told, tag, call, outcome);
+            let shown = CallProgress::Ended(outcome, *duration_ms);
+            let is_whole = searches::is_told_at_its_end(call, shown);
+            let began = item(shown).filter(|_| is_whole);
+            let began = began.map(|item| items::started(told, &tag.turn, item));
+            let ended = item(shown).map(|item| items::completed(told, &tag.turn, item));
+            return diff.into_iter().chain(began).chain(ended).collect();
         }
         // What a tool that is no command writes meanwhile has no place in this protocol.
         ToolFact::Wrote { delta, .. } if call.is_command() => {
@@ -129,6 +157,12 @@ fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
         }
         ToolFact::Progressed { message } if matches!(call.subject, Subject::Mcp { .. }) => {
             Some(stream::progressed(told, tag, call, message))
+        }
+        ToolFact::Started if searches::begins_when_it_runs(call) => {
+            item(CallProgress::Running).map(|item| items::started(told, &tag.turn, item))
+        }
+        ToolFact::Interacted { process, stdin } => {
+            Some(terminals::interacted(told, tag, call, *process, stdin))
         }
         ToolFact::Planned { .. }
         | ToolFact::Started

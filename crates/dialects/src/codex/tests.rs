@@ -2,13 +2,19 @@
 
 mod anything;
 mod asking;
+mod forks;
+mod inventory;
+mod items;
 mod listing;
+mod methods;
 mod offering;
 mod opening;
+mod ordering;
 mod permissions;
 mod rejoining;
 mod saying;
 mod servers;
+mod settings;
 mod signing;
 mod stub;
 mod telling;

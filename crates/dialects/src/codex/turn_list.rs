@@ -1,6 +1,6 @@
 //! `thread/turns/list`: the turns of a thread, page by page, in both directions.
 
-use vocabulary::{Call, IndexedTurn, Timestamp, TurnPage, TurnSelection};
+use vocabulary::{Call, IndexedTurn, ThreadId, Timestamp, TurnPage, TurnSelection};
 
 use super::act::parse;
 use super::calls::CodexPurpose;
@@ -30,15 +30,12 @@ impl Codex {
         id: Id,
         params: &ThreadTurnsListParams,
     ) -> Result<(), CodexError> {
-        let listing = TurnListing {
-            direction: params.sort_direction.unwrap_or(SortDirection::Desc),
-            items: params.items_view.unwrap_or(ItemsView::Summary),
-        };
+        let listing = TurnListing::new(params.sort_direction, params.items_view);
         let call = Call::ReadTurns {
             thread: parse(&params.thread_id)?,
             selection: selection(listing.direction, params.cursor.as_deref())?,
             limit: params.limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX),
-            entries: listing.items != ItemsView::NotLoaded,
+            entries: listing.shows_items(),
         };
         self.calls
             .make(out, CodexPurpose::TurnList(id, listing), call);
@@ -52,14 +49,7 @@ impl Codex {
         listing: TurnListing,
         page: &TurnPage,
     ) {
-        let number = |turn: &IndexedTurn| turn.number;
-        let first = page.turns.first().map(number);
-        let last = page.turns.last().map(number);
-        let answer = ThreadTurnsListResponse {
-            data: listing.shown(self.endpoint, page),
-            next_cursor: last.filter(|_| page.more).map(|last| last.to_string()),
-            backwards_cursor: first.map(|first| listing.backwards(first)),
-        };
+        let answer = listing.answer(self.endpoint, page);
         send(out, respond(id, &answer));
     }
 }
@@ -81,6 +71,41 @@ fn selection(direction: SortDirection, cursor: Option<&str>) -> Result<TurnSelec
 }
 
 impl TurnListing {
+    pub fn new(direction: Option<SortDirection>, items: Option<ItemsView>) -> Self {
+        Self {
+            direction: direction.unwrap_or(SortDirection::Desc),
+            items: items.unwrap_or(ItemsView::Summary),
+        }
+    }
+
+    pub fn shows_items(self) -> bool {
+        self.items != ItemsView::NotLoaded
+    }
+
+    /// Asks for the first page.
+    pub fn first(self, thread: ThreadId, limit: Option<u32>) -> Call {
+        Call::ReadTurns {
+            thread,
+            selection: match self.direction {
+                SortDirection::Desc => TurnSelection::Newest,
+                SortDirection::Asc => TurnSelection::Oldest,
+            },
+            limit: limit.unwrap_or(PAGE_DEFAULT).clamp(1, PAGE_MAX),
+            entries: self.shows_items(),
+        }
+    }
+
+    pub fn answer(self, endpoint: Endpoint, page: &TurnPage) -> ThreadTurnsListResponse<'_> {
+        let number = |turn: &IndexedTurn| turn.number;
+        let first = page.turns.first().map(number);
+        let last = page.turns.last().map(number);
+        ThreadTurnsListResponse {
+            data: self.shown(endpoint, page),
+            next_cursor: last.filter(|_| page.more).map(|last| last.to_string()),
+            backwards_cursor: first.map(|first| self.backwards(first)),
+        }
+    }
+
     /// The cursor that, in the other direction, begins with this turn again.
     fn backwards(self, first: u64) -> String {
         let cursor = match self.direction {
@@ -117,6 +142,10 @@ fn without_items(endpoint: Endpoint, turn: &IndexedTurn) -> Turn<'_> {
             .ended
             .as_ref()
             .map(|ended| Timestamp::seconds(ended.at)),
+        duration_ms: turn
+            .ended
+            .as_ref()
+            .and_then(|ended| show::duration_ms(Some(turn.started_at), ended.at)),
         ..show::turn(endpoint, &turn.turn)
     }
 }

@@ -1,15 +1,16 @@
 //! Turns that a client starts, and what it says while they run.
 
 use vocabulary::{
-    Call, Catalog, Cause, Changes, Idempotency, NamedModel, Refusal, StartTurn, StartedTurn,
-    SteerTurn, ThreadId, ThreadView, TurnId, Why,
+    Call, Catalog, Cause, Changes, Idempotency, Refusal, StartTurn, StartedTurn, SteerTurn,
+    ThreadId, ThreadView, TurnId, Why,
 };
 
 use super::act::parse;
 use super::calls::CodexPurpose;
 use super::listening::KnownThread;
-use super::permissions::{self, RequestedPermissions};
+use super::permissions::{PermissionFields, RequestedPermissions};
 use super::refuse::CodexError;
+use super::settings::WantedMode;
 use super::wire::params::{TurnStartParams, TurnSteerParams};
 use super::wire::results::TurnSteerResponse;
 use super::{Codex, Endpoint, input, offer, respond, thinking};
@@ -23,6 +24,7 @@ pub struct WantedTurn {
     thread: ThreadId,
     said: TurnInput,
     permissions: RequestedPermissions,
+    mode: Option<WantedMode>,
     /// Without the input.
     params: TurnStartParams,
 }
@@ -38,15 +40,20 @@ impl Codex {
     ) -> Result<(), CodexError> {
         let thread = parse(&params.thread_id)?;
         let said = input::read("turn/start", &std::mem::take(&mut params.input))?;
-        permissions::check_mode(params.collaboration_mode.as_ref())?;
-        let permissions = permissions::of_turn(
-            params.approval_policy.as_ref(),
-            params.sandbox_policy.as_ref(),
-        )?;
+        let mode = WantedMode::read("turn/start", params.collaboration_mode.as_ref())?;
+        let permissions = PermissionFields {
+            method: "turn/start",
+            approval_policy: params.approval_policy.as_ref(),
+            sandbox_policy: params.sandbox_policy.as_ref(),
+            profile: params.permissions.as_deref(),
+            ..PermissionFields::default()
+        };
+        let permissions = permissions.read()?;
         let wanted = WantedTurn {
             thread,
             said,
             permissions,
+            mode,
             params,
         };
         let Some(known) = self.listening.known(thread) else {
@@ -86,19 +93,25 @@ impl Codex {
             thread,
             mut said,
             permissions,
+            mode,
             params,
         } = wanted;
-        permissions.check(&known.card, known.sandbox)?;
+        permissions.check("turn/start", &known.card)?;
         let summary = thinking::summary("turn/start: summary", params.summary.as_deref())?;
+        let mode = mode.map(|mode| mode.changes(known)).unwrap_or_default();
         let images = std::mem::take(&mut said.images);
+        let pieces = std::mem::take(&mut said.pieces);
         let (text, display) = said.into_texts();
         Ok(StartTurn {
             changes: Box::new(Changes {
                 summary: summary.filter(|_| summary != known.settings.summary),
+                mode: mode.mode,
+                instructions: mode.instructions,
                 ..self.changes(known, &params, &permissions)
             }),
             listen: None,
             images,
+            pieces,
             thread,
             text,
             display,
@@ -116,23 +129,11 @@ impl Codex {
         params: &TurnStartParams,
         permissions: &RequestedPermissions,
     ) -> Changes {
-        let settings = &known.settings;
-        let in_use = self.names.of(&settings.model);
-        let named = params.model().filter(|name| *name != in_use);
-        let has = |effort: &&str| {
-            let in_force = known.effort.as_deref().filter(|_| named.is_none());
-            [settings.effort.as_deref(), in_force].contains(&Some(effort))
-        };
-        let made_up = |effort: &&str| {
-            self.names
-                .is_made_up(effort, named.unwrap_or(in_use), in_use)
-        };
-        let effort = params.effort();
-        let effort = effort.filter(|effort| !has(effort) && !made_up(effort));
+        let (named_model, effort) = self.chosen(known, params.model(), params.effort());
         Changes {
-            named_model: named.map(|name| NamedModel::Listed(name.to_owned())),
-            effort: effort.map(str::to_owned),
-            ..permissions.of_known(settings, known.sandbox)
+            named_model,
+            effort,
+            ..permissions.of_known(self.endpoint, &known.settings, known.sandbox)
         }
     }
 
@@ -148,6 +149,7 @@ impl Codex {
             return Err(CodexError::params("turn/steer: input: must not be empty"));
         }
         let images = std::mem::take(&mut said.images);
+        let pieces = std::mem::take(&mut said.pieces);
         let steer = SteerTurn {
             thread,
             turn: match self.endpoint {
@@ -158,6 +160,7 @@ impl Codex {
             text: said.into_texts().0,
             client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
             images,
+            pieces,
         };
         let purpose = match self.endpoint {
             Endpoint::Codex => CodexPurpose::Steer(id),
@@ -184,6 +187,7 @@ impl Codex {
             changes: Box::default(),
             listen: (!hears).then(|| self.variant().audience()),
             images: steer.images.clone(),
+            pieces: steer.pieces.clone(),
             thread: steer.thread,
             text: steer.text.clone(),
             display: None,

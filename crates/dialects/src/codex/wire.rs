@@ -6,12 +6,20 @@
 
 pub mod account;
 pub mod anchor;
+pub mod config;
+pub mod exec;
 pub mod file_search;
+pub mod forks;
+pub mod inventory;
 pub mod item;
 pub mod mcp;
 pub mod notice;
+pub mod orders;
 pub mod params;
 pub mod request;
 pub mod results;
+pub mod settings;
+pub mod terminals;
 pub mod thread;
+pub mod thread_list;
 pub mod zane;

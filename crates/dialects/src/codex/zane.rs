@@ -71,7 +71,13 @@ impl Codex {
         let thread = &view.thread.card.id.to_string();
         let ended = |entry: &Entry| {
             let event: &Event = &entry.event;
-            let Fact::Turn(TurnFact::Finished { turn, outcome, .. }) = &event.fact else {
+            let Fact::Turn(TurnFact::Finished {
+                turn,
+                outcome,
+                started_at,
+                ..
+            }) = &event.fact
+            else {
                 return None;
             };
             let told = EventForClient {
@@ -80,7 +86,7 @@ impl Codex {
                 event,
                 endpoint: self.endpoint,
             };
-            Some(completed_turn(told, turn, outcome))
+            Some(completed_turn(told, turn, outcome, *started_at))
         };
         if let Some(frame) = view.recent.iter().rev().find_map(ended) {
             send(out, frame);

@@ -210,6 +210,7 @@ impl CoworkSession {
             client_message_id,
             idempotency: self.idempotency(),
             client_turn_id: None,
+            pieces: Vec::new(),
         };
         calls.make(out, waiting, Call::StartTurn(turn));
     }

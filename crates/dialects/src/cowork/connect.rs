@@ -92,7 +92,8 @@ impl Slots {
             self.replay.remove(ask);
         } else if matches!(
             fact,
-            Fact::Turn(TurnFact::PlanChanged { .. }) | Fact::Thread(ThreadFact::Reset)
+            Fact::Turn(TurnFact::PlanChanged { .. })
+                | Fact::Thread(ThreadFact::Reset | ThreadFact::Reverted { .. })
         ) {
             self.plan = None;
         }

@@ -88,7 +88,7 @@ fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
             what: ItemFact::Finished { body, .. },
             ..
         } => match body {
-            Item::AgentMessage { text, .. } => {
+            Item::AgentMessage { text, .. } | Item::Plan { text, .. } => {
                 Some(MessagePiece::Assistant(AssistantContent::Text { text }))
             }
             // A provider may keep its thoughts to itself, and still want them back.
@@ -98,6 +98,8 @@ fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
                 data: base64,
                 media_type,
             })),
+            // What was found is said in words, too.
+            Item::ReviewEntered { .. } | Item::ReviewExited { .. } => None,
             Item::Reasoning { text, .. } if text.trim().is_empty() => None,
             Item::Reasoning { text, .. } => {
                 Some(MessagePiece::Assistant(AssistantContent::Reasoning {
@@ -108,10 +110,13 @@ fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
         // What a sub-agent does is its own history; the call it works for is in this one.
         Fact::Tool(ToolEvent { call, what, .. }) if call.agent.is_none() => match what {
             ToolFact::Planned { .. } => Some(MessagePiece::Assistant(tool_call(call))),
-            ToolFact::Finished { outcome } => Some(MessagePiece::Tool(tool_result(call, outcome))),
+            ToolFact::Finished { outcome, .. } => {
+                Some(MessagePiece::Tool(tool_result(call, outcome)))
+            }
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => None,
         },

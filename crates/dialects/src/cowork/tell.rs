@@ -97,6 +97,7 @@ fn thread_changed(told: EventContext<'_>, what: &ThreadFact) -> Vec<Frame> {
             title,
         } => thread::settings_changed(told, settings, changed, title),
         ThreadFact::Reset => thread::reset(told.session),
+        ThreadFact::Reverted { point } => thread::reverted(told.session, point),
         ThreadFact::Created { .. }
         | ThreadFact::Archived { .. }
         | ThreadFact::StatusChanged { .. }
@@ -117,6 +118,7 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
             reasoning,
             usage,
             model,
+            ..
         } => {
             let said = turn::TurnResult {
                 text,
@@ -127,7 +129,7 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
             turn::finished(session, turn, outcome, said)
         }
         TurnFact::PlanChanged { steps, .. } => vec![thread::todos(session, steps)],
-        TurnFact::UsageAdded { .. } => Vec::new(),
+        TurnFact::SteerPlaced { .. } | TurnFact::UsageAdded { .. } => Vec::new(),
     }
 }
 
@@ -166,8 +168,8 @@ fn tool(chunks: Chunks<'_>, call: &ToolCall, what: &ToolFact) -> Vec<Frame> {
         ToolFact::Reached => log_lines::reached(chunks.session, call)
             .into_iter()
             .collect(),
-        ToolFact::Finished { outcome } if is_part => tools::finished(chunks, call, outcome),
-        ToolFact::Finished { outcome } => {
+        ToolFact::Finished { outcome, .. } if is_part => tools::finished(chunks, call, outcome),
+        ToolFact::Finished { outcome, .. } => {
             let log = log_lines::finished(chunks.session, call, outcome);
             log.into_iter().collect()
         }
@@ -175,6 +177,7 @@ fn tool(chunks: Chunks<'_>, call: &ToolCall, what: &ToolFact) -> Vec<Frame> {
         ToolFact::Planned { .. }
         | ToolFact::Started
         | ToolFact::Wrote { .. }
+        | ToolFact::Interacted { .. }
         | ToolFact::Progressed { .. }
         | ToolFact::Exited { .. } => Vec::new(),
     }

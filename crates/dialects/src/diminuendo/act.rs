@@ -150,6 +150,7 @@ impl Diminuendo {
                     client_message_id: None,
                     client_turn_id,
                     idempotency: Idempotency::Lasting,
+                    pieces: Vec::new(),
                 };
                 (DiminuendoPurpose::Told, Call::StartTurn(turn))
             }
@@ -169,6 +170,7 @@ impl Diminuendo {
                     text: content.clone(),
                     client_message_id: None,
                     images: Vec::new(),
+                    pieces: Vec::new(),
                 });
                 (DiminuendoPurpose::Steer { thread, content }, call)
             }

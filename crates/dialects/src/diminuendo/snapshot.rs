@@ -91,7 +91,7 @@ pub fn history_item(entry: &Entry) -> Option<HistoryItem<'_>> {
         item,
         what:
             ItemFact::Finished {
-                body: Item::AgentMessage { text, .. },
+                body: Item::AgentMessage { text, .. } | Item::Plan { text, .. },
                 ..
             },
         ..
@@ -120,7 +120,9 @@ pub fn stream<'a>(session_id: &'a str, turn: &'a RunningTurn) -> ServerEvent<'a>
         .collect();
     for growing in &turn.live {
         match &growing.item {
-            LiveItem::Text { text: live, .. } => text.push(live),
+            LiveItem::Text { text: live, .. } | LiveItem::Plan { text: live, .. } => {
+                text.push(live);
+            }
             LiveItem::Reasoning { text: live, .. } => thinking.push(live),
             LiveItem::ToolInput { call_id, name, .. } => tool_calls.push(ActiveToolCall {
                 tool_call_id: call_id,

@@ -4,8 +4,8 @@
 //! is told instead (docs/protocols/diminuendo.md, "The seven states").
 
 use vocabulary::{
-    AskFact, Fact, SandboxInForce, SandboxMechanism, SandboxMode, Status, StatusReason, ThreadView,
-    TurnErrorKind, TurnFact, TurnOutcome,
+    AgentMode, AskFact, Fact, SandboxInForce, SandboxMechanism, SandboxMode, Status, StatusReason,
+    ThreadView, TurnErrorKind, TurnFact, TurnOutcome,
 };
 
 use super::send;
@@ -27,7 +27,7 @@ impl ToldState {
         Self {
             status: view.thread.status,
             sandbox: view.sandbox,
-            files: view.thread.settings.sandbox,
+            files: files(view),
         }
     }
 
@@ -92,9 +92,9 @@ impl ToldState {
     /// The settings changed, and with them perhaps what holds.
     pub fn fence(&mut self, out: &mut Vec<Action>, session_id: &str, view: &ThreadView) {
         let before = self.sandbox.mechanism;
-        let is_other = (self.sandbox, self.files) != (view.sandbox, view.thread.settings.sandbox);
+        let is_other = (self.sandbox, self.files) != (view.sandbox, files(view));
         self.sandbox = view.sandbox;
-        self.files = view.thread.settings.sandbox;
+        self.files = files(view);
         if !is_other || self.status == Status::Inactive {
             return;
         }
@@ -159,6 +159,15 @@ impl ToldState {
     }
 }
 
+/// What commands may write: nothing while the agent plans.
+fn files(view: &ThreadView) -> SandboxMode {
+    let settings = &view.thread.settings;
+    match settings.mode {
+        AgentMode::Plan => SandboxMode::ReadOnly,
+        AgentMode::Chat | AgentMode::Code => settings.sandbox,
+    }
+}
+
 /// What stands in a snapshot: nothing where none holds, or while the session sleeps.
 pub fn sandbox(view: &ThreadView) -> Option<SandboxState> {
     let provider = provider(view.sandbox).filter(|_| view.thread.status != Status::Inactive)?;
@@ -207,7 +216,10 @@ fn implied(fact: &Fact) -> Option<(Status, StatusReason)> {
             AskFact::Progressed { .. } => None,
         },
         Fact::Turn(
-            TurnFact::Steered { .. } | TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. },
+            TurnFact::Steered { .. }
+            | TurnFact::SteerPlaced { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. },
         )
         | Fact::Thread(_)
         | Fact::Step { .. }

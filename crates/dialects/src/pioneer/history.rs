@@ -279,7 +279,7 @@ fn payloads<'a>(
             let of = of(&tag.turn);
             let payloads = match what {
                 ToolFact::Planned { .. } => vec![of.started(items::call_started(card, call))],
-                ToolFact::Finished { outcome } => {
+                ToolFact::Finished { outcome, .. } => {
                     let output = items::output(outcome);
                     let output = output.map(|(text, stream)| of.delta(&call.item, text, stream));
                     let ended = of.completed(items::call_ended(card, call, outcome));
@@ -288,6 +288,7 @@ fn payloads<'a>(
                 ToolFact::Reached
                 | ToolFact::Started
                 | ToolFact::Wrote { .. }
+                | ToolFact::Interacted { .. }
                 | ToolFact::Progressed { .. }
                 | ToolFact::Exited { .. } => return None,
             };
@@ -336,6 +337,8 @@ fn turn_payloads<'a>(
             };
             Some((turn, vec![payload]))
         }
-        TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => None,
+        TurnFact::SteerPlaced { .. }
+        | TurnFact::PlanChanged { .. }
+        | TurnFact::UsageAdded { .. } => None,
     }
 }

@@ -104,13 +104,13 @@ pub fn reasoning<'a>(item: &'a ItemId, kind: ReasoningKind, text: Option<&'a str
 }
 
 /// A finished item, its text, and the stream that text belongs to. A file that the model made has no
-/// place in this protocol.
+/// place in this protocol, and neither have the ends of a review: what was found is said in words, too.
 pub fn written<'a>(
     item: &'a ItemId,
     body: &'a Item,
 ) -> Option<(TurnItem<'a>, &'a str, ItemDeltaStream)> {
     match body {
-        Item::AgentMessage { text, .. } => Some((
+        Item::AgentMessage { text, .. } | Item::Plan { text, .. } => Some((
             agent_message(item, text),
             text,
             ItemDeltaStream::AgentMessage,
@@ -120,16 +120,16 @@ pub fn written<'a>(
             text,
             ItemDeltaStream::Generic,
         )),
-        Item::File { .. } => None,
+        Item::File { .. } | Item::ReviewEntered { .. } | Item::ReviewExited { .. } => None,
     }
 }
 
 /// The same item before anything was written.
 pub fn unwritten<'a>(item: &'a ItemId, body: &'a Item) -> Option<TurnItem<'a>> {
     match body {
-        Item::AgentMessage { .. } => Some(agent_message(item, "")),
+        Item::AgentMessage { .. } | Item::Plan { .. } => Some(agent_message(item, "")),
         Item::Reasoning { kind, .. } => Some(reasoning(item, *kind, None)),
-        Item::File { .. } => None,
+        Item::File { .. } | Item::ReviewEntered { .. } | Item::ReviewExited { .. } => None,
     }
 }
 
@@ -213,6 +213,8 @@ fn item<'a>(
         },
         Subject::Files(_)
         | Subject::Web { .. }
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan

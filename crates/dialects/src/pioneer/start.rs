@@ -172,6 +172,7 @@ impl Pioneer {
         changes.auto_approve = Some(!self.permissions);
         NewThread {
             usual_folders: false,
+            ephemeral: false,
             instructions: None,
             client_id: Some(params.thread_id.clone()),
             workspace: Some(WorkspaceId::new(params.workspace_id.as_str())),

@@ -113,6 +113,8 @@ impl Subscription {
             thread.archived = archived;
         } else if let Fact::Thread(ThreadFact::Reset) = event.fact {
             thread.preview.clear();
+        } else if let Fact::Thread(ThreadFact::Reverted { point }) = &event.fact {
+            thread.preview.clone_from(&point.preview);
         } else if let Fact::Thread(ThreadFact::StatusChanged { status, .. }) = event.fact {
             thread.status = status;
             // That it became active is told with its turn, not before.

@@ -54,7 +54,7 @@ impl Teller<'_> {
     fn written(&self, turn: &TurnId, item: &ItemId, what: &ItemFact) -> Vec<Frame> {
         match what {
             ItemFact::Grew {
-                growth: Growth::Text,
+                growth: Growth::Text | Growth::Plan,
                 delta,
             } => {
                 let stream = ItemDeltaStream::AgentMessage;
@@ -62,7 +62,7 @@ impl Teller<'_> {
             }
             ItemFact::Started { opening } => {
                 let started = match opening {
-                    Opening::Text => items::agent_message(item, ""),
+                    Opening::Text | Opening::Plan => items::agent_message(item, ""),
                     Opening::Reasoning(kind) => items::reasoning(item, *kind, None),
                     Opening::ToolInput { .. } => return Vec::new(),
                 };
@@ -74,7 +74,8 @@ impl Teller<'_> {
                 frame.into_iter().collect()
             }
             ItemFact::Grew {
-                growth: Growth::Reasoning(_) | Growth::ToolInput { .. },
+                growth:
+                    Growth::Reasoning { .. } | Growth::ReasoningPart { .. } | Growth::ToolInput { .. },
                 ..
             } => Vec::new(),
         }
@@ -95,7 +96,9 @@ impl Teller<'_> {
                 };
                 vec![self.turn(method, items::ended(turn, outcome))]
             }
-            TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => Vec::new(),
+            TurnFact::SteerPlaced { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. } => Vec::new(),
         }
     }
 
@@ -143,7 +146,7 @@ impl Teller<'_> {
             ToolFact::Planned { .. } => {
                 self.item("item/started", turn, items::call_started(card, call))
             }
-            ToolFact::Finished { outcome } => {
+            ToolFact::Finished { outcome, .. } => {
                 let ended = items::call_ended(card, call, outcome);
                 self.item("item/completed", turn, ended)
             }
@@ -161,7 +164,10 @@ impl Teller<'_> {
                 let line = format!("{message}\n");
                 self.delta(TOOL_PROGRESS, turn, &call.item, &line, stream)
             }
-            ToolFact::Reached | ToolFact::Started | ToolFact::Exited { .. } => return Vec::new(),
+            ToolFact::Reached
+            | ToolFact::Started
+            | ToolFact::Interacted { .. }
+            | ToolFact::Exited { .. } => return Vec::new(),
         }]
     }
 

@@ -1,6 +1,6 @@
 //! `turn/start`: the turn, and the overrides that stick.
 
-use vocabulary::{Call, Cause, Changes, Idempotency, StartTurn, Thread};
+use vocabulary::{AgentMode, Call, Cause, Changes, Idempotency, StartTurn, Thread};
 
 use super::hear::PioneerError;
 use super::steps::{RequestStep, RunningRequest};
@@ -34,8 +34,13 @@ impl Pioneer {
         };
         let Thread { card, settings, .. } = &subscription.thread;
         let (provider, model) = (params.model_provider.as_ref(), params.model.as_ref());
+        // A thread that plans is told as one that works: who says that again wants no other.
+        let is_told = |mode: &ThreadMode| {
+            settings.mode == AgentMode::Plan && ThreadMode::from(settings.mode) == *mode
+        };
+        let mode = params.mode.filter(|mode| !is_told(mode));
         let changes = Changes {
-            mode: params.mode.map(ThreadMode::meant),
+            mode: mode.map(ThreadMode::meant),
             ..models::change(provider, model, Some(&settings.model))
         };
         let turn = StartTurn {
@@ -49,6 +54,7 @@ impl Pioneer {
             client_message_id: None,
             idempotency: Idempotency::Lasting,
             client_turn_id: Some(params.turn_id).filter(|id| !id.is_empty()),
+            pieces: Vec::new(),
         };
         let workspace = card.workspace.clone();
         self.bind(workspace.as_str());

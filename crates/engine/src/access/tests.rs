@@ -74,12 +74,19 @@ fn kind(call: &Call) -> usize {
         Call::Checkpoints { .. } => 30,
         Call::Members(_) => 31,
         Call::Files { .. } => 32,
-        Call::Directories(_) => 33,
-        Call::FindFiles(_) => 34,
-        Call::Push(_) => 35,
+        Call::ForkThread(_) => 33,
+        Call::RevertThread(_) => 34,
+        Call::CompactThread { .. } => 35,
+        Call::StartReview(_) => 36,
+        Call::RunShell(_) => 37,
+        Call::Terminals { .. } => 38,
+        Call::Exec(_) => 39,
+        Call::Directories(_) => 40,
+        Call::FindFiles(_) => 41,
+        Call::Push(_) => 42,
     }
 }
-const KINDS: usize = 36;
+const KINDS: usize = 43;
 
 fn reads() -> Vec<Call> {
     let thread = thread();
@@ -119,6 +126,10 @@ fn reads() -> Vec<Call> {
                 depth: 1,
             },
         },
+        Call::Terminals {
+            thread,
+            call: TerminalCall::List,
+        },
         Call::GetCatalog,
         Call::GetProviderStatus { verify: true },
         Call::ListTools { thread },
@@ -137,6 +148,19 @@ fn writes() -> Vec<Call> {
         }),
         Call::FindFiles(FindFiles::default()),
         Call::CreateThread(Box::default()),
+        Call::ForkThread(Box::new(vocabulary::ForkThread {
+            thread,
+            upto: vocabulary::ForkPlace::Rest,
+            directory: None,
+            changes: Changes::default(),
+            instructions: None,
+            ephemeral: false,
+        })),
+        Call::RevertThread(vocabulary::RevertThread {
+            thread,
+            to: vocabulary::RevertTo::Newest(1),
+            files: false,
+        }),
         changed(Changes::default()),
         changed(Changes {
             archived: Some(true),
@@ -154,6 +178,7 @@ fn writes() -> Vec<Call> {
             text: String::new(),
             client_message_id: None,
             images: Vec::new(),
+            pieces: Vec::new(),
         }),
         Call::CancelTurn { thread, turn: None },
         Call::AnswerAsk {
@@ -171,6 +196,28 @@ fn writes() -> Vec<Call> {
             thread,
             audience: Audience(0),
         },
+        Call::CompactThread { thread },
+        Call::StartReview(vocabulary::StartReview {
+            thread,
+            target: vocabulary::ReviewTarget::Uncommitted,
+        }),
+        Call::RunShell(vocabulary::RunShell {
+            thread,
+            command: "true".to_owned(),
+            timeout_ms: None,
+        }),
+        Call::Terminals {
+            thread,
+            call: TerminalCall::End { process: None },
+        },
+        Call::Exec(Box::new(vocabulary::ExecCommand {
+            words: vec!["true".to_owned()],
+            directory: None,
+            sandbox: None,
+            environment: Vec::new(),
+            timeout_ms: None,
+            output_bytes_max: None,
+        })),
         Call::RunCommand(RunCommand {
             thread,
             name: "review".to_owned(),
@@ -202,6 +249,7 @@ fn start() -> StartTurn {
         images: Vec::new(),
         changes: Box::default(),
         listen: None,
+        pieces: Vec::new(),
     }
 }
 

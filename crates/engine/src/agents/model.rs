@@ -3,20 +3,18 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use providers::catalog;
-use providers::{ErrorKind, Message, ModelFamily, ModelRequest, Provider, ProviderError, ToolSpec};
+use providers::{ErrorKind, Message, ModelRequest, Provider, ProviderError};
 use tools::{Failure, SpawnRequest, Surroundings};
 use tracing::Instrument as _;
 use vocabulary::{
-    AgentMode, Budgets, Fact, ItemId, ModelRef, NoteFact, SkillTier, StepFact, StopReason,
-    StreamTag, ToolCall, TurnError, TurnErrorKind,
+    Budgets, Fact, ItemId, ModelRef, NoteFact, StepFact, StopReason, StreamTag, ToolCall,
+    TurnError, TurnErrorKind,
 };
 
 use super::{Abilities, Agent};
 use crate::credits::StepCredit;
-use crate::prompts;
 use crate::telemetry;
-use crate::turn::{DueCall, SessionGone, Turn, TurnEnd, TurnStart, checks, meter, offer, servers};
+use crate::turn::{DueCall, SessionGone, SteerInput, Turn, TurnEnd, TurnStart, checks, meter};
 
 pub mod answer;
 mod background;
@@ -27,6 +25,8 @@ mod concurrency;
 pub mod context;
 mod endings;
 mod meanwhile;
+mod on_request;
+mod opening;
 mod permissions;
 mod pruning;
 mod repetition;
@@ -34,9 +34,11 @@ pub mod sub;
 mod wrap_up;
 
 use answer::{Answered, Broken, Speaker};
-use compaction::{ContextFill, Summarised};
+use compaction::{ContextFill, Summarised, SummaryReason};
 use context::LastEnding;
 use endings::{AnswerEndings, FollowUp};
+pub use on_request::{CompactionAgent, NOTHING_SAID, ReviewAgent};
+use opening::Offered;
 pub use repetition::CallCounts;
 use repetition::RecentCalls;
 use wrap_up::WrapUp;
@@ -51,6 +53,7 @@ impl Agent for ModelAgent {
             uses_model: true,
             hears_steers: true,
             picks_up: true,
+            reads_log: true,
         }
     }
 
@@ -74,55 +77,16 @@ impl Agent for ModelAgent {
 }
 
 async fn drive(turn: &Arc<Turn>, start: TurnStart) -> Result<TurnEnd, SessionGone> {
-    let Some(provider) = turn.own().models.provider(&turn.model.provider) else {
-        let message = format!(
-            "there is no provider {:?}; choose another model",
-            turn.model.provider
-        );
-        return Ok(failed(TurnErrorKind::Provider, message));
-    };
-    let load = async {
-        turn.sync().await?;
-        Ok(context::load(turn, 0).await)
-    };
-    // Looked around while the input is on its way to the disk.
-    let (loaded, surroundings, opened) = tokio::join!(
-        load,
-        briefing::look_around(turn),
-        servers::open(turn, &start)
-    );
-    let loaded = match loaded? {
-        Ok(loaded) => loaded,
-        Err(refusal) => return Ok(failed(TurnErrorKind::Internal, refusal.message)),
-    };
-    if let Some(why) = opened? {
-        return Ok(failed(TurnErrorKind::Internal, why));
-    }
-    if turn.cancel.is_cancelled() {
-        return Ok(TurnEnd::Cancelled);
-    }
-    tell_surroundings(turn, &surroundings).await?;
-    tell_retirement(turn).await?;
-    let mut talk = Talk {
-        turn,
-        offered: Offered::of(turn, &surroundings),
-        surroundings,
-        provider,
-        fill: ContextFill::counted(loaded.counted, turn.history.context_tokens),
-        messages: loaded.messages.clone(),
-        heard: loaded.steered.clone(),
-        before: loaded.before.clone(),
-        step: 0,
-        endings: AnswerEndings::default(),
-        recent: RecentCalls::default(),
-        no_calls: false,
+    let (mut talk, loaded) = match opening::open(turn, &start).await? {
+        Ok(opened) => opened,
+        Err(end) => return Ok(end),
     };
     if start.is_first() {
         talk.prune(&loaded).await?;
         talk.brief().await?;
     }
     match start {
-        TurnStart::Fresh => {}
+        TurnStart::Fresh | TurnStart::UserCommand(_) => {}
         TurnStart::PickUp { step, calls } => {
             talk.step = step;
             if !talk.make(&calls).await? {
@@ -263,10 +227,13 @@ impl Talk<'_> {
     fn hear_steers(&mut self) {
         let sees = context::sees(self.turn);
         let mut steers = self.turn.steers.take(self.step);
-        steers.retain(|input| !self.heard.contains(&input.item));
+        steers.retain(|input| !self.heard.contains(input.item()));
         for input in steers {
-            let said = context::user_message(input, sees);
-            self.messages.push(Arc::new(Message::User(said)));
+            let message = match input {
+                SteerInput::Said(input) => Message::User(context::user_message(input, sees)),
+                SteerInput::Done { note, .. } => Message::note(note),
+            };
+            self.messages.push(Arc::new(message));
         }
     }
 
@@ -401,15 +368,10 @@ impl Talk<'_> {
         summary: &str,
         request: &ModelRequest,
     ) -> Result<Option<TurnEnd>, SessionGone> {
-        let tokens = self.fill.tokens(request);
-        let tag = self.turn.tag(self.step);
-        let around = briefing::whole(self.turn, &self.surroundings).await;
-        let around = around.unwrap_or_default();
-        let replaced = compaction::replace(self.turn, tag, around, summary, tokens);
-        self.messages = match replaced.await? {
-            Ok(messages) => messages,
-            Err(refusal) => return Ok(Some(failed(TurnErrorKind::Internal, refusal.message))),
-        };
+        let replaced = self.replace(summary, request, SummaryReason::TooLong);
+        if let Some(end) = replaced.await? {
+            return Ok(Some(end));
+        }
         let after = compaction::estimate(&self.request());
         let helps = self.fill.summarised(compaction::estimate(request), after);
         Ok((!helps).then(|| {
@@ -418,6 +380,29 @@ impl Talk<'_> {
                 compaction::DOES_NOT_FIT.to_owned(),
             )
         }))
+    }
+}
+
+impl Talk<'_> {
+    /// Puts a summary in the place of the conversation; gives the turn's end where that failed.
+    async fn replace(
+        &mut self,
+        summary: &str,
+        request: &ModelRequest,
+        reason: SummaryReason,
+    ) -> Result<Option<TurnEnd>, SessionGone> {
+        let tokens = self.fill.tokens(request);
+        let tag = self.turn.tag(self.step);
+        let around = briefing::whole(self.turn, &self.surroundings).await;
+        let around = around.unwrap_or_default();
+        let replaced = compaction::replace(self.turn, tag, around, (summary, reason), tokens);
+        Ok(match replaced.await? {
+            Ok(messages) => {
+                self.messages = messages;
+                None
+            }
+            Err(refusal) => Some(failed(TurnErrorKind::Internal, refusal.message)),
+        })
     }
 }
 
@@ -432,62 +417,6 @@ pub fn exhausted(turn: &Turn, model: &ModelRef) -> Option<String> {
 fn budgets(turn: &Turn) -> Budgets {
     let own = turn.permits.borrow().settings.budgets.clone();
     meter::effective(&own, &turn.own().budgets)
-}
-
-/// What the model of a turn is told and offered; made anew only when the mode or the tools change.
-struct Offered {
-    mode: AgentMode,
-    tools_version: u32,
-    tools: Arc<[ToolSpec]>,
-    system: String,
-}
-
-impl Offered {
-    fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
-        let mode = turn.permits.borrow().settings.mode;
-        let tools_version = turn.tools_version();
-        let tools = offer::specs(turn, None, offer::faces(&turn.model));
-        let works = |spec: &&ToolSpec| briefing::works(turn, surroundings, &spec.name);
-        let tools: Arc<[ToolSpec]> = tools.iter().filter(works).cloned().collect();
-        let ModelRef { provider, model } = turn.model.as_ref();
-        let family = ModelFamily::of(provider, model);
-        let system = prompts::agent(family, mode, &tools);
-        Self {
-            mode,
-            tools_version,
-            tools,
-            system,
-        }
-    }
-}
-
-/// Whoever watches sees what the agent goes by.
-async fn tell_surroundings(turn: &Turn, surroundings: &Surroundings) -> Result<(), SessionGone> {
-    let files = surroundings.files();
-    // What is always there says nothing about the workspace.
-    let own = surroundings.skills.iter();
-    let own = own.filter(|skill| skill.tier != SkillTier::BuiltIn);
-    let skills = own.count();
-    if files.is_empty() && skills == 0 {
-        return Ok(());
-    }
-    let fact = NoteFact::Instructed {
-        files,
-        skills,
-        trusted: surroundings.trusted,
-    };
-    turn.tell(Fact::Note(fact)).await
-}
-
-/// Nobody should learn of a model's end by a failing turn.
-async fn tell_retirement(turn: &Turn) -> Result<(), SessionGone> {
-    let ModelRef { provider, model } = turn.model.as_ref();
-    let today = catalog::day(turn.shared.now().0);
-    let Some(words) = turn.own().models.retirement(provider, model, today) else {
-        return Ok(());
-    };
-    let line = format!("[warn] {words}");
-    turn.tell(Fact::Note(NoteFact::Logged { line })).await
 }
 
 fn stop_reason(end: &TurnEnd) -> StopReason {

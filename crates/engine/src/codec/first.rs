@@ -183,9 +183,14 @@ fn now(first: First) -> Fact {
             item,
             exit_code,
         } => Fact::tool(tag, only(item), ToolFact::Exited { exit_code }),
-        First::ToolFinished { tag, call, outcome } => {
-            Fact::tool(tag, explained(call), ToolFact::Finished { outcome })
-        }
+        First::ToolFinished { tag, call, outcome } => Fact::tool(
+            tag,
+            explained(call),
+            ToolFact::Finished {
+                outcome,
+                duration_ms: None,
+            },
+        ),
         First::AskOpened { tag, ask } => asked(tag, AskFact::Opened { ask }),
         First::AskProgressed {
             tag,
@@ -233,6 +238,7 @@ fn turn(first: First) -> Fact {
             reasoning: Vec::new(),
             usage,
             model: Some(model),
+            started_at: None,
         },
         First::TurnSteered {
             turn,
@@ -335,6 +341,7 @@ fn only(item: ItemId) -> Arc<ToolCall> {
         input: Default::default(),
         native: None,
         problem: None,
+        by_user: false,
         agent: None,
     })
 }

@@ -223,6 +223,7 @@ fn call() -> ToolCall {
             value: json!(1),
         })),
         problem: Some("p".to_owned()),
+        by_user: true,
         agent: Some(Box::new(SubAgent {
             parent: ItemId::new("i1"),
             kind: "explore".to_owned(),
@@ -288,6 +289,7 @@ fn facts() -> Vec<Fact> {
             text: "thought".to_owned(),
             partial: false,
             native: None,
+            breaks: Vec::new(),
         },
         Item::File {
             media_type: "image/png".to_owned(),
@@ -324,6 +326,7 @@ fn turn_facts() -> Vec<TurnFact> {
             display: Some("/go".to_owned()),
             client_id: Some("c".to_owned()),
             images: Vec::new(),
+            pieces: Vec::new(),
         },
     );
     vec![
@@ -359,6 +362,7 @@ fn turn_facts() -> Vec<TurnFact> {
             reasoning: Vec::new(),
             usage: Some(Usage::default()),
             model: Some(model()),
+            started_at: None,
         },
     ]
 }
@@ -425,6 +429,7 @@ fn tool_facts() -> Vec<ToolFact> {
         ToolFact::Exited { exit_code: 3 },
         ToolFact::Finished {
             outcome: ToolOutcome::Succeeded(output),
+            duration_ms: None,
         },
         ToolFact::Finished {
             outcome: ToolOutcome::Succeeded(ToolOutput::Content(vec![
@@ -440,11 +445,13 @@ fn tool_facts() -> Vec<ToolFact> {
                 },
                 ContentBlock::Structured(json!({"n": 1})),
             ])),
+            duration_ms: None,
         },
         ToolFact::Finished {
             outcome: ToolOutcome::NotRun {
                 why: "w".to_owned(),
             },
+            duration_ms: None,
         },
     ]
 }

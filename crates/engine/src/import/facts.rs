@@ -82,6 +82,7 @@ impl Telling<'_> {
                 display: None,
                 client_id: None,
                 images: Vec::new(),
+                pieces: Vec::new(),
             },
             model: Some(Arc::clone(&self.model)),
         }));
@@ -166,7 +167,14 @@ impl Telling<'_> {
                 Arc::clone(&call),
                 ToolFact::Started,
             ));
-            self.tell(Fact::tool(tag, call, ToolFact::Finished { outcome }));
+            self.tell(Fact::tool(
+                tag,
+                call,
+                ToolFact::Finished {
+                    outcome,
+                    duration_ms: None,
+                },
+            ));
         }
     }
 
@@ -178,7 +186,14 @@ impl Telling<'_> {
         for (tag, call) in open.into_iter().flatten() {
             let why = format!("not run: {why}");
             let outcome = ToolOutcome::NotRun { why };
-            self.tell(Fact::tool(tag, call, ToolFact::Finished { outcome }));
+            self.tell(Fact::tool(
+                tag,
+                call,
+                ToolFact::Finished {
+                    outcome,
+                    duration_ms: None,
+                },
+            ));
         }
     }
 
@@ -192,6 +207,7 @@ impl Telling<'_> {
             reasoning: Vec::new(),
             usage: None,
             model: Some(Arc::clone(&self.model)),
+            started_at: None,
         }));
     }
 }
@@ -217,6 +233,7 @@ fn agent_message(text: &str) -> Item {
 fn reasoning(text: &str) -> Item {
     Item::Reasoning {
         kind: ReasoningKind::Reasoning,
+        breaks: Vec::new(),
         text: text.to_owned(),
         partial: false,
         native: None,
@@ -241,6 +258,7 @@ fn call(item: ItemId, call_id: &str, name: &str, input: &Value) -> ToolCall {
         effects: Default::default(),
         native: None,
         problem: None,
+        by_user: false,
         agent: None,
     }
 }

@@ -36,6 +36,7 @@ pub async fn catalog(shared: &Shared, own: &TenantOwn) -> Catalog {
             .chain(external)
             .collect(),
         default: default_model(shared, own).await,
+        permissions: super::permissions::offer(shared, own).await,
     }
 }
 

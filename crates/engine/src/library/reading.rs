@@ -130,7 +130,7 @@ pub async fn locate(shared: &Arc<Shared>, thread: ThreadId) -> Result<Transcript
             from_ordinal: state.history_from,
             message_count: state.thread.message_count,
             head: loaded.last_seq,
-            reset_at: state.reset_at,
+            untold: state.untold(),
         });
     }
     shared
@@ -231,13 +231,24 @@ pub async fn read_events(
     after: Seq,
     limit: u32,
 ) -> Outcome {
-    let Transcript { head, reset_at, .. } = locate(shared, card.id).await?;
+    let Transcript { head, untold, .. } = locate(shared, card.id).await?;
     let limit = limit.clamp(1, EVENTS_PER_READ_MAX);
-    let after = after.max(reset_at);
-    let rows = shared.store.events(card.id, after, limit).await;
-    let mut rows = rows.map_err(storage)?;
-    rows.retain(|row| row.seq <= head);
-    events_reply(shared, card, head, rows, limit).await
+    let (mut events, mut after) = (Vec::new(), after.max(untold.reset_at));
+    // What is told to nobody takes no room in a page.
+    let more = loop {
+        let wanted = limit - events.len() as u32;
+        let rows = shared.store.events(card.id, after, wanted).await;
+        let mut rows = rows.map_err(storage)?;
+        rows.retain(|row| row.seq <= head);
+        let full = rows.len() as u32 == wanted;
+        after = rows.last().map_or(after, |last| last.seq);
+        let read = decode(shared, card.id, &rows).await?;
+        events.extend(read.into_iter().filter(|event| untold.tells(event)));
+        if !full || events.len() as u32 == limit {
+            break full;
+        }
+    };
+    events_reply(card, head, events, more)
 }
 
 pub async fn read_events_before(
@@ -246,23 +257,34 @@ pub async fn read_events_before(
     upto: Seq,
     limit: u32,
 ) -> Outcome {
-    let Transcript { head, reset_at, .. } = locate(shared, card.id).await?;
+    let Transcript { head, untold, .. } = locate(shared, card.id).await?;
     let limit = limit.clamp(1, EVENTS_PER_READ_MAX);
-    let rows = shared.store.events_before(card.id, upto.min(head), limit);
-    let mut rows = rows.await.map_err(storage)?;
-    rows.retain(|row| row.seq > reset_at);
-    events_reply(shared, card, head, rows, limit).await
+    let (mut pages, mut count, mut upto) = (Vec::new(), 0, upto.min(head));
+    let more = loop {
+        let wanted = limit - count;
+        let rows = shared.store.events_before(card.id, upto, wanted);
+        let mut rows = rows.await.map_err(storage)?;
+        rows.retain(|row| row.seq > untold.reset_at);
+        let full = rows.len() as u32 == wanted;
+        upto = rows.first().map_or(upto, |first| Seq(first.seq.0 - 1));
+        let read = decode(shared, card.id, &rows).await?;
+        let told: Vec<_> = read.into_iter().filter(|it| untold.tells(it)).collect();
+        count += told.len() as u32;
+        pages.push(told);
+        if !full || count == limit {
+            break full;
+        }
+    };
+    pages.reverse();
+    events_reply(card, head, pages.concat(), more)
 }
 
-async fn events_reply(
-    shared: &Arc<Shared>,
+fn events_reply(
     card: ThreadCard,
     head: Seq,
-    rows: Vec<store::StoredEvent>,
-    limit: u32,
+    events: Vec<vocabulary::Event>,
+    more: bool,
 ) -> Outcome {
-    let more = rows.len() as u32 == limit;
-    let events = decode(shared, card.id, &rows).await?;
     let page = EventPage {
         card: Box::new(card),
         events,

@@ -9,6 +9,7 @@ pub fn system(kind: &SpawnKind) -> String {
         SpawnKind::Research => RESEARCH,
         SpawnKind::General | SpawnKind::Named(_) => GENERAL,
         SpawnKind::Own(own) => &own.prompt,
+        SpawnKind::Review => return REVIEWER.to_owned(),
     };
     format!("{ROLE}\n\n{duty}\n\n{REPORT}")
 }
@@ -37,6 +38,9 @@ pub fn task(request: &SpawnRequest) -> String {
     }
     text
 }
+
+/// What a reviewer is told; it answers a person.
+const REVIEWER: &str = include_str!("../../prompts/reviewer.md");
 
 const ROLE: &str = "\
     You are a sub-agent: another agent gave you a task and waits for your result. It sees only your \

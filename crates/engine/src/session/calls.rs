@@ -14,6 +14,7 @@ use super::given::{
     changed_settings, check_ids, check_input, hash_of, own_name, receipts, title_of,
 };
 use super::jobs::{WITH_CONVERSATION, WITH_THREAD};
+use super::orders;
 use super::{Outcome, Replied, RoundOutcome, Session, storage};
 use crate::Ended;
 use crate::library::{offer, remains};
@@ -32,8 +33,15 @@ impl Session {
         let as_of = self.recorder.last();
         let outcome = match call {
             Call::DeleteThread { .. } => return self.delete(reply).await,
+            Call::Terminals { call, .. } => {
+                self.terminals(call, reply);
+                return Ok(None);
+            }
+            Call::RevertThread(revert) => return self.open_revert(revert, reply).await,
             Call::Checkpoints { call, .. } => return self.open_checkpoint_call(call, reply).await,
             Call::StartTurn(start) => self.start_turn(start, caller).await.map(Reply::Turn),
+            Call::CompactThread { .. } => self.compact(caller).await.map(Reply::Turn),
+            Call::RunShell(run) => self.run_shell(run, caller).await.map(Reply::Turn),
             Call::SteerTurn(steer) => self.steer(steer).await,
             Call::ChangeThread { changes, .. } => self.change(changes).await,
             Call::ResetThread { .. } => self.reset().await,
@@ -47,6 +55,7 @@ impl Session {
             Call::GetThread { .. } => Ok(Reply::Thread(Box::new(self.shown_thread()))),
             Call::ListThreads(_)
             | Call::CreateThread(_)
+            | Call::ForkThread(_)
             | Call::FindThread { .. }
             | Call::ReadThread { .. }
             | Call::ReadMessages { .. }
@@ -66,6 +75,8 @@ impl Session {
             | Call::ListCommands { .. }
             | Call::KeepDefaults { .. }
             | Call::Files { .. }
+            | Call::StartReview(_)
+            | Call::Exec(_)
             | Call::Directories(_)
             | Call::FindFiles(_)
             | Call::Push(_)
@@ -102,6 +113,16 @@ impl Session {
         start: StartTurn,
         caller: &Caller,
     ) -> Result<StartedTurn, Refusal> {
+        self.check_order(start.cause)?;
+        self.start_turn_with(start, TurnStart::Fresh, caller).await
+    }
+
+    pub(super) async fn start_turn_with(
+        &mut self,
+        start: StartTurn,
+        with: TurnStart,
+        caller: &Caller,
+    ) -> Result<StartedTurn, Refusal> {
         check_input(&start.text, &start.images)?;
         let message_id = ("clientMessageId", &start.client_message_id);
         check_ids(&[message_id, ("clientTurnId", &start.client_turn_id)])?;
@@ -118,10 +139,16 @@ impl Session {
             Some(id) => TurnId::new(id.as_str()),
             None => TurnId::new(self.shared.new_id().to_string()),
         };
-        let holder = self.reserve_first_step(&turn, &start).await?;
-        let started = self.begin_turn(turn, start, caller).await;
-        if started.is_err() {
-            self.shared.free_reservation(&holder).await;
+        // A command of the user's own costs nothing.
+        let holder = match with {
+            TurnStart::UserCommand(_) => None,
+            TurnStart::Fresh | TurnStart::PickUp { .. } => {
+                Some(self.reserve_first_step(&turn, &start).await?)
+            }
+        };
+        let started = self.begin_turn(turn, start, with, caller).await;
+        if let (true, Some(holder)) = (started.is_err(), &holder) {
+            self.shared.free_reservation(holder).await;
         }
         started
     }
@@ -130,6 +157,7 @@ impl Session {
         &mut self,
         turn: TurnId,
         start: StartTurn,
+        with: TurnStart,
         caller: &Caller,
     ) -> Result<StartedTurn, Refusal> {
         if *start.changes != Changes::default() {
@@ -142,6 +170,7 @@ impl Session {
             self.recorder.receipt(receipt);
         }
         self.tell_status(Status::Running, StatusReason::TurnStarted)?;
+        let is_said = start.cause.is_said();
         let title = titles::heuristic(start.display.as_deref().unwrap_or(&start.text));
         let settings = &self.state.thread.settings;
         let agent = self
@@ -157,12 +186,12 @@ impl Session {
                 display: start.display,
                 client_id: start.client_message_id,
                 images: start.images,
+                pieces: start.pieces,
             },
-            model: agent
-                .abilities()
-                .uses_model
+            model: (agent.abilities().uses_model && !matches!(with, TurnStart::UserCommand(_)))
                 .then(|| Arc::new(settings.model.clone())),
         }))?;
+        let title = title.filter(|_| is_said && !self.card.ephemeral);
         if let (TitleSource::Default, Some(text)) = (self.state.thread.title.source, title) {
             self.set_title(Title {
                 text,
@@ -171,9 +200,11 @@ impl Session {
             })?;
         }
         self.permit();
-        self.run_turn(turn.clone(), TurnStart::Fresh);
+        self.run_turn(turn.clone(), with);
         self.started_by(caller);
-        self.think_of_title();
+        if is_said {
+            self.think_of_title();
+        }
         let (again, joined) = (false, None);
         Ok(StartedTurn {
             turn,
@@ -197,6 +228,10 @@ impl Session {
             let message = "that turn is not running any more";
             return Err(Refusal::new(Why::NoRunningTurn, message));
         }
+        let cause = self.state.turn.as_ref().map(|running| running.cause);
+        if let Some(words) = cause.and_then(orders::deaf) {
+            return Err(Refusal::new(Why::Busy, words));
+        }
         if !handle.abilities.hears_steers {
             let message =
                 "this thread's agent hears nothing while it runs; wait for its turn to end";
@@ -213,6 +248,7 @@ impl Session {
             display: None,
             client_id: steer.client_message_id,
             images: steer.images,
+            pieces: steer.pieces,
         };
         if let Some(client_id) = input.client_id.clone() {
             self.recorder.receipt(Receipt {
@@ -381,6 +417,14 @@ impl Session {
         &mut self,
         reply: oneshot::Sender<Outcome>,
     ) -> Result<Option<RoundOutcome>, Refusal> {
+        self.erase().await?;
+        let as_of = self.recorder.last();
+        let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
+        Ok(Some(RoundOutcome::End(Ended::Deleted)))
+    }
+
+    /// Forgets the thread, with all that was only its own.
+    pub(super) async fn erase(&mut self) -> Result<(), Refusal> {
         self.asking.waiters.clear();
         if let Some(turn) = self.turn.take() {
             turn.abandon().await;
@@ -402,10 +446,8 @@ impl Session {
         let grants = &self.shared.grants;
         grants.thread_deleted(&self.card.tenant, self.card.id).await;
         remains::remove(&self.shared, &self.card).await;
-        let as_of = self.recorder.last();
         self.shared.thread_removed(&self.card);
-        let _ = reply.send(Ok(Replied::new(as_of, Reply::Done)));
-        Ok(Some(RoundOutcome::End(Ended::Deleted)))
+        Ok(())
     }
 }
 

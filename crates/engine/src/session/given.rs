@@ -92,7 +92,14 @@ pub(super) fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
 pub(super) fn given_words<'a>(cause: Cause, text: &'a str, display: Option<&'a str>) -> &'a str {
     match (cause, display) {
         (Cause::SlashCommand, Some(line)) => line,
-        (Cause::SlashCommand | Cause::UserMessage, _) => text,
+        (
+            Cause::SlashCommand
+            | Cause::UserMessage
+            | Cause::Compaction
+            | Cause::Review
+            | Cause::Shell,
+            _,
+        ) => text,
     }
 }
 
@@ -159,7 +166,7 @@ fn check_assignment(assignment: &Assignment) -> Result<(), Refusal> {
 }
 
 /// The settings after a change; `None` when it names none of them.
-pub(super) fn changed_settings(
+pub(crate) fn changed_settings(
     settings: &ThreadSettings,
     changes: &Changes,
 ) -> Result<Option<ThreadSettings>, Refusal> {
@@ -182,6 +189,7 @@ pub(super) fn changed_settings(
         auto_approve: changes.auto_approve.unwrap_or(was.auto_approve),
         approvals: changes.approvals.unwrap_or(was.approvals),
         sandbox: changes.sandbox.unwrap_or(was.sandbox),
+        network: changes.network.unwrap_or(was.network),
         mode: changes.mode.unwrap_or(was.mode),
         agent: match &changes.agent {
             Some(name) => Some(name.clone()).filter(|name| !name.is_empty()),
@@ -201,7 +209,10 @@ pub(super) fn changed_settings(
         verbosity: changes.verbosity.or(was.verbosity),
         summary: changes.summary.or(was.summary),
         budgets: changes.budgets.clone().unwrap_or(was.budgets),
-        instructions: was.instructions,
+        instructions: match &changes.instructions {
+            Some(text) => Some(text.as_str().into()),
+            None => was.instructions,
+        },
         assignment: changes.assignment.clone().or(was.assignment),
     }))
 }

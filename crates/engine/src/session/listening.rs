@@ -29,8 +29,8 @@ impl Session {
         };
         let mut seen = self.seen_at(head);
         let outbox = &self.recorder.outbox;
-        let (store, reset_at) = (Arc::clone(&self.store), self.state.reset_at);
-        let listener = outbox.listen(store, audience, cursor, replay_to, reset_at);
+        let (store, untold) = (Arc::clone(&self.store), self.state.untold());
+        let listener = outbox.listen(store, audience, cursor, replay_to, untold);
         let started = match start {
             None => {
                 self.activate();
@@ -45,6 +45,7 @@ impl Session {
             },
         };
         self.resting.close_when_idle = false;
+        self.resting.was_heard = true;
         seen.view.woken = std::mem::take(&mut self.woken);
         let attached = AttachedListener {
             seen,
@@ -113,6 +114,7 @@ impl Session {
             step: self.live.step(),
             live: self.live.items(),
             events: Vec::new(),
+            unplaced: self.live.unplaced(),
         })
     }
 }

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use store::Draft;
 use tokio::time::Instant;
 use vocabulary::{
-    CallRef, Event, Fact, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, ReasoningKind, Seq,
-    StepFact, StopReason, StreamTag, ToolCall, ToolEvent, ToolFact, TurnId,
+    CallRef, Event, Fact, Growth, Item, ItemFact, ItemId, LiveItem, ModelRef, Opening, PlanMarks,
+    ReasoningKind, Seq, StepFact, StopReason, StreamTag, ToolCall, ToolEvent, ToolFact, TurnFact,
+    TurnId, UserInput,
 };
 
 use crate::limits::LIVE_OUTPUT_BYTES_MAX;
@@ -28,6 +29,8 @@ pub struct Live {
     items: Vec<GrowingItem>,
     /// The calls that have not ended.
     calls: Vec<Arc<ToolCall>>,
+    /// What was said to the turn and has no place yet, with the step after which it is read.
+    unplaced: Vec<(u32, UserInput)>,
 }
 
 struct GrowingItem {
@@ -50,6 +53,10 @@ struct About {
     step: u32,
     content: u32,
     reasoning: Option<ReasoningKind>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    breaks: Vec<usize>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    plan: bool,
 }
 
 impl Live {
@@ -77,7 +84,7 @@ impl Live {
                     item: opened(item, *content, opening),
                     saved: 0,
                 }),
-                ItemFact::Grew { delta, .. } => self.grow(tag, item, delta),
+                ItemFact::Grew { growth, delta } => self.grow(tag, item, growth, delta),
                 ItemFact::Finished { body, .. } => self.finish(tag, item, body),
             },
             Fact::Tool(ToolEvent { tag, call, what }) => match what {
@@ -92,6 +99,7 @@ impl Live {
                 ToolFact::Wrote { delta, .. } => self.write(tag, call, delta),
                 ToolFact::Reached
                 | ToolFact::Started
+                | ToolFact::Interacted { .. }
                 | ToolFact::Progressed { .. }
                 | ToolFact::Exited { .. } => {}
             },
@@ -119,9 +127,31 @@ impl Live {
                 | StepFact::Cited { .. }
                 | StepFact::RawReceived { .. } => {}
             },
+            Fact::Turn(TurnFact::Steered {
+                input, after_step, ..
+            }) => self.unplaced.push((*after_step, input.clone())),
+            Fact::Turn(TurnFact::SteerPlaced { input, .. }) => {
+                self.unplaced.retain(|(_, known)| known.item != input.item);
+            }
             Fact::Thread(_) | Fact::Turn(_) | Fact::Ask { .. } | Fact::Files(_) | Fact::Note(_) => {
             }
         }
+    }
+
+    /// What is read by this step at the latest, and has no place yet.
+    pub fn due_at(&self, step: u32) -> Vec<UserInput> {
+        let due = self.unplaced.iter().filter(|(after, _)| *after < step);
+        due.map(|(_, input)| input.clone()).collect()
+    }
+
+    pub fn has_unplaced(&self) -> bool {
+        !self.unplaced.is_empty()
+    }
+
+    /// What was said and has no place yet.
+    pub fn unplaced(&self) -> Vec<ItemId> {
+        let items = self.unplaced.iter().map(|(_, input)| input.item.clone());
+        items.collect()
     }
 
     /// The item that was followed last began at this number.
@@ -141,6 +171,10 @@ impl Live {
     pub fn catch_up(&mut self, events: &[Event], parts: u32) {
         self.next_part = parts;
         for event in events {
+            // Where something was said has its place is told by the first event of its step alone.
+            if let Some(tag) = event.fact.tag() {
+                self.unplaced.retain(|(after, _)| *after >= tag.step);
+            }
             self.follow(&event.fact);
         }
     }
@@ -153,8 +187,10 @@ impl Live {
             self.reasoning.retain(|(step, ..)| *step != broken);
         }
         match body {
-            Item::AgentMessage { text, .. } => self.texts.push((tag.step, text.clone())),
-            Item::File { .. } => {}
+            Item::AgentMessage { text, .. } | Item::Plan { text, .. } => {
+                self.texts.push((tag.step, text.clone()));
+            }
+            Item::File { .. } | Item::ReviewEntered { .. } | Item::ReviewExited { .. } => {}
             Item::Reasoning { text, .. } if text.is_empty() => {}
             Item::Reasoning { kind, text, .. } => {
                 self.reasoning.push((tag.step, *kind, text.clone()));
@@ -162,12 +198,18 @@ impl Live {
         }
     }
 
-    fn grow(&mut self, tag: &StreamTag, item: &ItemId, delta: &str) {
+    fn grow(&mut self, tag: &StreamTag, item: &ItemId, growth: &Growth, delta: &str) {
         let known = self.items.iter_mut().rev().find(|known| known.id() == item);
         let Some(growing) = known else { return };
         growing.part = tag.part;
         match &mut growing.item {
-            LiveItem::Text { text, .. } | LiveItem::Reasoning { text, .. } => text.push_str(delta),
+            LiveItem::Text { text, .. } | LiveItem::Plan { text, .. } => text.push_str(delta),
+            LiveItem::Reasoning { text, breaks, .. } => {
+                text.push_str(delta);
+                if let Growth::ReasoningPart { .. } = growth {
+                    breaks.push(text.len());
+                }
+            }
             LiveItem::ToolInput { json, .. } => json.push_str(delta),
             LiveItem::Output { text, .. } => push_bounded(text, delta),
         }
@@ -175,7 +217,7 @@ impl Live {
 
     fn write(&mut self, tag: &StreamTag, call: &Arc<ToolCall>, delta: &str) {
         if self.items.iter().any(|known| *known.id() == call.item) {
-            return self.grow(tag, &call.item, delta);
+            return self.grow(tag, &call.item, &Growth::Text, delta);
         }
         self.items.push(GrowingItem {
             began: None,
@@ -272,6 +314,7 @@ impl GrowingItem {
     fn id(&self) -> &ItemId {
         match &self.item {
             LiveItem::Text { item, .. }
+            | LiveItem::Plan { item, .. }
             | LiveItem::Reasoning { item, .. }
             | LiveItem::ToolInput { item, .. } => item,
             LiveItem::Output { call, .. } => &call.item,
@@ -280,7 +323,9 @@ impl GrowingItem {
 
     fn text(&self) -> Option<&str> {
         match &self.item {
-            LiveItem::Text { text, .. } | LiveItem::Reasoning { text, .. } => Some(text),
+            LiveItem::Text { text, .. }
+            | LiveItem::Plan { text, .. }
+            | LiveItem::Reasoning { text, .. } => Some(text),
             LiveItem::ToolInput { .. } | LiveItem::Output { .. } => None,
         }
     }
@@ -295,10 +340,12 @@ impl GrowingItem {
                     partial: true,
                 },
             ),
+            LiveItem::Plan { content, text, .. } => (*content, unfinished_plan(text.clone())),
             LiveItem::Reasoning {
                 content,
                 kind,
                 text,
+                breaks,
                 ..
             } => (
                 *content,
@@ -306,6 +353,7 @@ impl GrowingItem {
                     native: None,
                     kind: *kind,
                     text: text.clone(),
+                    breaks: breaks.clone(),
                     partial: true,
                 },
             ),
@@ -324,9 +372,16 @@ impl GrowingItem {
         if text.len() <= self.saved {
             return None;
         }
-        let (content, reasoning) = match &self.item {
-            LiveItem::Text { content, .. } => (*content, None),
-            LiveItem::Reasoning { content, kind, .. } => (*content, Some(*kind)),
+        let (content, reasoning, breaks) = match &self.item {
+            LiveItem::Text { content, .. } | LiveItem::Plan { content, .. } => {
+                (*content, None, Vec::new())
+            }
+            LiveItem::Reasoning {
+                content,
+                kind,
+                breaks,
+                ..
+            } => (*content, Some(*kind), breaks.clone()),
             LiveItem::ToolInput { .. } | LiveItem::Output { .. } => return None,
         };
         let about = About {
@@ -335,6 +390,8 @@ impl GrowingItem {
             step: self.tag.step,
             content,
             reasoning,
+            breaks,
+            plan: matches!(self.item, LiveItem::Plan { .. }),
         };
         let draft = Draft {
             item: self.id().clone(),
@@ -361,6 +418,7 @@ pub fn from_draft(draft: &Draft) -> Option<Fact> {
         content: about.content,
         what: ItemFact::Finished {
             body: match about.reasoning {
+                None if about.plan => unfinished_plan(text),
                 None => Item::AgentMessage {
                     native: None,
                     text,
@@ -370,12 +428,23 @@ pub fn from_draft(draft: &Draft) -> Option<Fact> {
                     native: None,
                     kind,
                     text,
+                    breaks: about.breaks,
                     partial: true,
                 },
             },
             began: None,
         },
     })
+}
+
+/// A plan as far as it came. Its mark is the usual one, whatever stood there.
+fn unfinished_plan(text: String) -> Item {
+    Item::Plan {
+        text,
+        partial: true,
+        marks: PlanMarks::begun(),
+        native: None,
+    }
 }
 
 fn opened(item: &ItemId, content: u32, opening: &Opening) -> LiveItem {
@@ -386,11 +455,17 @@ fn opened(item: &ItemId, content: u32, opening: &Opening) -> LiveItem {
             content,
             text,
         },
+        Opening::Plan => LiveItem::Plan {
+            item,
+            content,
+            text,
+        },
         Opening::Reasoning(kind) => LiveItem::Reasoning {
             item,
             content,
             kind: *kind,
             text,
+            breaks: Vec::new(),
         },
         Opening::ToolInput { call_id, name } => LiveItem::ToolInput {
             item,

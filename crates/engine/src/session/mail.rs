@@ -10,6 +10,7 @@ use vocabulary::{
 };
 
 use super::outbox::Outbox;
+use super::state::Untold;
 use crate::Listener;
 
 /// What reaches a session from outside.
@@ -36,6 +37,8 @@ pub enum Mail {
     Locate { reply: oneshot::Sender<Transcript> },
     /// A model thought of a title.
     Titled(super::titling::Titled),
+    /// A person typed to a command in the background.
+    Typed(super::orders::TypedToJob),
     /// Somebody may more, or less, or is gone: perhaps who started the turn.
     PeopleChanged(Arc<identity::People>),
     /// Another process wants the thread.
@@ -93,8 +96,7 @@ pub struct Transcript {
     pub message_count: u64,
     /// Everything up to here is in it.
     pub head: Seq,
-    /// And nothing up to here: the conversation began anew.
-    pub reset_at: Seq,
+    pub untold: Untold,
 }
 
 /// How the rest of the engine reaches a session.

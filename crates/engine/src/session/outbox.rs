@@ -14,6 +14,7 @@ use store::SharedStore;
 use tokio::sync::{Notify, watch};
 use vocabulary::{Audience, Event, Refusal, Seq, ThreadCard, Why};
 
+use super::state::Untold;
 use crate::codec;
 use crate::limits::{REPLAY_PAGE, RING_BYTES_MAX, RING_EVENTS_MAX};
 use crate::listener::{Delivered, Ended};
@@ -195,14 +196,14 @@ impl Outbox {
     }
 
     /// A cursor behind `cursor`. If `replay_to` is given, the listener first hears the log up to it; what
-    /// stands there up to `reset_at` is a gap.
+    /// is told to nobody is a gap.
     pub fn listen(
         self: &Arc<Self>,
         store: SharedStore,
         audience: Audience,
         cursor: Seq,
         replay_to: Option<Seq>,
-        reset_at: Seq,
+        untold: Untold,
     ) -> RingListener {
         let heard = Arc::new(AtomicU64::new(cursor.0));
         let mut listeners = self.listeners.lock();
@@ -221,7 +222,7 @@ impl Outbox {
             cursor,
             heard,
             replay_to,
-            reset_at,
+            untold,
             joining: replay_to.is_some(),
         }
     }
@@ -282,8 +283,7 @@ pub struct RingListener {
     /// The same, for the outbox to see.
     heard: Arc<AtomicU64>,
     replay_to: Option<Seq>,
-    /// Nothing up to here is told: the conversation began anew.
-    reset_at: Seq,
+    untold: Untold,
     joining: bool,
 }
 
@@ -366,7 +366,7 @@ impl RingListener {
     }
 
     async fn replay(&mut self, upto: Seq) -> Result<Vec<Delivered>, Refusal> {
-        let from = self.cursor.max(self.reset_at);
+        let from = self.cursor.max(self.untold.reset_at);
         let page = self
             .store
             .events(self.outbox.card.id, from, REPLAY_PAGE)
@@ -379,7 +379,11 @@ impl RingListener {
         let mut delivered = Vec::with_capacity(page.len() + 1);
         let mut at = self.cursor;
         let more = page.len() as u32 == REPLAY_PAGE;
+        let read_to = events.last().map_or(at, |last| last.seq);
         for event in events {
+            if !self.untold.tells(&event) {
+                continue;
+            }
             if event.seq > at.next() {
                 delivered.push(Delivered::Gap {
                     after: at,
@@ -390,14 +394,13 @@ impl RingListener {
             delivered.push(Delivered::Replay(Box::new(event)));
         }
         let done = !more || page.last().is_some_and(|last| last.seq >= upto);
+        // What was read and is not told is behind the listener, too.
+        let to = if done { upto } else { read_to };
+        if at < to {
+            delivered.push(Delivered::Gap { after: at, to });
+            at = to;
+        }
         if done {
-            if at < upto {
-                delivered.push(Delivered::Gap {
-                    after: at,
-                    to: upto,
-                });
-                at = upto;
-            }
             self.replay_to = None;
             if std::mem::take(&mut self.joining) {
                 delivered.push(Delivered::CaughtUp { head: upto });

@@ -8,7 +8,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use store::{Batch, CreditCharge, EntryRow, Lease, Receipt, SharedStore, StoreError, StoredEvent};
+use store::{
+    Batch, CreditCharge, EntryRow, Lease, Receipt, RevertedRows, SharedStore, StoreError,
+    StoredEvent,
+};
 use vocabulary::{
     Event, Fact, FileVersion, FilesFact, IndexedTurn, ItemFact, ItemId, Person, Refusal, Seq,
     TenantId, Timestamp, ToolEvent, ToolFact, TurnFact, Why,
@@ -58,6 +61,7 @@ struct Unwritten {
     events: Vec<StoredEvent>,
     entries: Vec<EntryRow>,
     turns: Vec<IndexedTurn>,
+    reverts: Option<RevertedRows>,
     receipts: Vec<Receipt>,
     drafts_done: Vec<ItemId>,
     /// What the events say was spent, and whether the turn has ended.
@@ -163,6 +167,9 @@ impl Recorder {
         self.pending.micro_dollars += credits::spent(&event.fact);
         self.pending.turn_over |= matches!(&event.fact, Fact::Turn(TurnFact::Finished { .. }));
         let rows = state.apply(event);
+        if let Some(reverted) = rows.reverted {
+            self.pending.take_back(reverted);
+        }
         self.pending.entries.extend(rows.entry);
         self.pending.turns.extend(rows.turn);
         if let Fact::Item {
@@ -278,8 +285,11 @@ impl Recorder {
                 events: pending.events,
                 entries: pending.entries,
                 turns: pending.turns,
+                reverts: pending.reverts,
+                inherits: None,
                 state: state_row,
-                unfinished: state.turn.is_some(),
+                // What is ephemeral goes with its process, if with nothing else.
+                unfinished: state.turn.is_some() || state.thread.card.ephemeral,
                 high_water: self.high_water_next,
                 receipts: pending.receipts,
                 drafts_done: pending.drafts_done,
@@ -347,6 +357,17 @@ impl Recorder {
 }
 
 impl Unwritten {
+    /// Rows that never came to the disk need not be taken from it; of several places the first counts.
+    fn take_back(&mut self, reverted: RevertedRows) {
+        self.entries.retain(|row| row.ordinal < reverted.entry);
+        self.turns.retain(|row| row.number < reverted.turn);
+        let before = self.reverts.unwrap_or(reverted);
+        self.reverts = Some(RevertedRows {
+            entry: before.entry.min(reverted.entry),
+            turn: before.turn.min(reverted.turn),
+        });
+    }
+
     fn is_empty(&self) -> bool {
         self.events.is_empty()
             && self.receipts.is_empty()

@@ -13,6 +13,8 @@ use crate::limits::{HAND_OVER_REST, SLEEP_AFTER};
 pub struct Resting {
     pub idle_since: Instant,
     pub close_when_idle: bool,
+    /// Whether somebody has listened since it woke.
+    pub was_heard: bool,
     pub shrinking: Shrinking,
     pub stopping: Option<Stopping>,
     /// Another process waits until then for the thread.
@@ -27,6 +29,7 @@ impl Resting {
         Self {
             idle_since: Instant::now(),
             close_when_idle: false,
+            was_heard: false,
             shrinking: Shrinking::new(head),
             stopping: None,
             hand_over_until: None,

@@ -1,15 +1,19 @@
 //! What a session knows of its thread: the fold of the log, small enough to be written with every append.
 
 mod fold;
+mod list_row;
+mod past;
 
-pub use fold::{Folded, fold};
+pub use fold::{Folded, Folding, created, fold};
+pub use list_row::changes_list_row;
+pub use past::{HiddenSpan, Untold};
 
 use serde::{Deserialize, Serialize};
-use store::{EntryRow, LoadedThread};
+use store::{EntryRow, LoadedThread, RevertedRows};
 use vocabulary::{
     AskFact, CallRef, Cause, EndedTurn, Event, Fact, FilesFact, Grant, IndexedTurn, ItemFact,
     ItemId, OpenAsk, PlanStep, Refusal, Seq, Status, StepFact, StreamTag, Thread, ThreadFact,
-    Timestamp, ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
+    Timestamp, ToolCall, ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome, Usage, UserInput, Why,
 };
 
 use super::resent::LastMessage;
@@ -36,6 +40,9 @@ pub struct ThreadState {
     /// Where the log was when that happened: what stands before is told to nobody.
     #[serde(default)]
     pub reset_at: Seq,
+    /// Turns that were taken back since then: they are told to nobody, either.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<HiddenSpan>,
     /// How many turns the index has. Nothing: an older version wrote this and had no index.
     #[serde(default)]
     pub turn_count: Option<u64>,
@@ -67,6 +74,8 @@ pub struct TurnState {
     #[serde(default)]
     pub ordinal: u64,
     pub input: UserInput,
+    #[serde(default)]
+    pub cause: Cause,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<std::sync::Arc<vocabulary::ModelRef>>,
     /// The last step that finished.
@@ -98,6 +107,8 @@ impl TurnState {
 pub struct Projected {
     pub entry: Option<EntryRow>,
     pub turn: Option<IndexedTurn>,
+    /// The rows that go instead.
+    pub reverted: Option<RevertedRows>,
 }
 
 /// A planned call: where the log has it, and how far it came.
@@ -130,6 +141,7 @@ impl ThreadState {
             next_ordinal: 0,
             history_from: 0,
             reset_at: Seq::ZERO,
+            hidden: Vec::new(),
             turn_count: Some(0),
             usage: Usage::default(),
             context_tokens: 0,
@@ -183,7 +195,19 @@ impl ThreadState {
             }),
             (..) => None,
         };
-        Projected { entry, turn }
+        let reverted = match &event.fact {
+            Fact::Thread(ThreadFact::Reverted { point }) => Some(RevertedRows {
+                entry: point.entry,
+                turn: point.number,
+            }),
+            // tidy: wildcard, because only this takes rows back.
+            _ => None,
+        };
+        Projected {
+            entry,
+            turn,
+            reverted,
+        }
     }
 
     fn apply_thread(&mut self, seq: Seq, at: Timestamp, what: &ThreadFact) {
@@ -202,6 +226,7 @@ impl ThreadState {
                 self.thread.updated_at = at;
             }
             ThreadFact::Reset => self.reset(seq, at),
+            ThreadFact::Reverted { point } => self.revert(seq, at, point),
             ThreadFact::StatusChanged { .. } | ThreadFact::Closed => {}
         }
     }
@@ -214,8 +239,11 @@ impl ThreadState {
                 input,
                 model,
             } => {
-                self.last_message = LastMessage::of((seq, at), turn, *cause, input);
-                self.start_turn(seq, at, turn, input, model);
+                // An order is nothing that a client would say again.
+                if cause.is_said() {
+                    self.last_message = LastMessage::of((seq, at), turn, *cause, input);
+                }
+                self.start_turn((seq, at), turn, (*cause, input), model);
             }
             TurnFact::Steered { turn, input, .. } => {
                 self.last_message = LastMessage::of((seq, at), turn, Cause::UserMessage, input);
@@ -227,6 +255,7 @@ impl ThreadState {
                 self.plan_turn = turn.clone();
             }
             TurnFact::UsageAdded { turn, usage, .. } => self.spend(turn.as_ref(), *usage),
+            TurnFact::SteerPlaced { .. } => {}
         }
     }
 
@@ -270,6 +299,7 @@ impl ThreadState {
             }
             ToolFact::Reached
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => {}
         }
@@ -327,9 +357,9 @@ impl ThreadState {
             Fact::Tool(tool) => {
                 let role = match &tool.what {
                     // What a sub-agent does is its own conversation: it stands beside the message
-                    // that it works for, and begins none.
+                    // that it works for, and begins none. So does what the user does meanwhile.
                     ToolFact::Planned { .. } | ToolFact::Finished { .. }
-                        if tool.call.agent.is_some() =>
+                        if tool.call.agent.is_some() || self.is_beside(&tool.call) =>
                     {
                         return Some(self.next_entry(event.seq));
                     }
@@ -338,12 +368,17 @@ impl ThreadState {
                     ToolFact::Reached
                     | ToolFact::Started
                     | ToolFact::Wrote { .. }
+                    | ToolFact::Interacted { .. }
                     | ToolFact::Progressed { .. }
                     | ToolFact::Exited { .. } => return None,
                 };
                 Some((role, tool.tag.turn.clone(), tool.tag.step))
             }
-            Fact::Turn(TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. })
+            Fact::Turn(
+                TurnFact::SteerPlaced { .. }
+                | TurnFact::PlanChanged { .. }
+                | TurnFact::UsageAdded { .. },
+            )
             | Fact::Item { .. }
             | Fact::Step { .. }
             | Fact::Thread(_)
@@ -358,6 +393,12 @@ impl ThreadState {
         Some(self.next_entry(event.seq))
     }
 
+    /// Whether a call is the user's own, in a turn that is not.
+    fn is_beside(&self, call: &ToolCall) -> bool {
+        let cause = self.turn.as_ref().map(|turn| turn.cause);
+        call.by_user && cause.is_some_and(Cause::is_said)
+    }
+
     fn next_entry(&mut self, seq: Seq) -> EntryRow {
         let (ordinal, message) = (self.next_ordinal, self.thread.message_count.max(1) - 1);
         self.next_ordinal += 1;
@@ -370,16 +411,15 @@ impl ThreadState {
 
     fn start_turn(
         &mut self,
-        seq: Seq,
-        at: Timestamp,
+        (seq, at): (Seq, Timestamp),
         turn: &TurnId,
-        input: &UserInput,
+        (cause, input): (Cause, &UserInput),
         model: &Option<std::sync::Arc<vocabulary::ModelRef>>,
     ) {
         self.thread.status = Status::Running;
         self.thread.updated_at = at;
         self.thread.active_at = Some(at);
-        if self.thread.preview.is_empty() {
+        if self.thread.preview.is_empty() && cause.is_said() {
             self.thread.preview = input
                 .shown()
                 .trim()
@@ -400,6 +440,7 @@ impl ThreadState {
                 images: Vec::new(),
                 ..input.clone()
             },
+            cause,
             model: model.clone(),
             step: 0,
             calls: Vec::new(),
@@ -439,13 +480,15 @@ impl ThreadState {
         }
     }
 
-    fn plan_call(&mut self, seq: Seq, tag: &StreamTag, call: &vocabulary::ToolCall) {
+    fn plan_call(&mut self, seq: Seq, tag: &StreamTag, call: &ToolCall) {
         let Some(turn) = &mut self.turn else { return };
         // Only the calls of the newest step matter: all earlier ones have ended. So have those of
-        // a sub-agent's earlier steps, which are all made within one step of the turn.
+        // a sub-agent's earlier steps, which are all made within one step of the turn. What the user
+        // does runs beside the steps.
         let over = |known: &CallState| known.finished && known.call.agent.is_some();
+        let beside = |known: &CallState| known.call.by_user && !known.finished;
         turn.calls
-            .retain(|known| known.step == tag.step && !over(known));
+            .retain(|known| beside(known) || known.step == tag.step && !over(known));
         turn.calls.push(CallState {
             call: call.into(),
             step: tag.step,
@@ -461,38 +504,5 @@ impl ThreadState {
             .calls
             .iter_mut()
             .find(|known| known.call.item == *item)
-    }
-
-    fn reset(&mut self, seq: Seq, at: Timestamp) {
-        self.plan.clear();
-        self.plan_turn = None;
-        self.last_message = None;
-        self.history_from = self.next_ordinal;
-        self.reset_at = seq;
-        self.compacted = None;
-        self.context_tokens = 0;
-        self.open_message = None;
-        self.thread.message_count = 0;
-        self.thread.preview.clear();
-        self.thread.updated_at = at;
-    }
-}
-
-/// Whether a fact changes the thread's row in the list. Counts alone do not: the row follows at
-/// the next turn boundary, and the state row has the exact number.
-pub fn changes_list_row(fact: &Fact) -> bool {
-    match fact {
-        Fact::Thread(_) => fact.durable(),
-        Fact::Turn(TurnFact::Started { .. } | TurnFact::Finished { .. }) => true,
-        Fact::Turn(
-            TurnFact::Steered { .. } | TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. },
-        ) => false,
-        Fact::Ask { what, .. } => match what {
-            AskFact::Opened { .. } | AskFact::Closed { .. } => true,
-            AskFact::Progressed { .. } => false,
-        },
-        Fact::Step { .. } | Fact::Item { .. } | Fact::Tool(_) | Fact::Files(_) | Fact::Note(_) => {
-            false
-        }
     }
 }

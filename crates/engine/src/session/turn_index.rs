@@ -86,6 +86,9 @@ fn take_in(
                 });
             }
         }
-        TurnFact::Steered { .. } | TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => {}
+        TurnFact::Steered { .. }
+        | TurnFact::SteerPlaced { .. }
+        | TurnFact::PlanChanged { .. }
+        | TurnFact::UsageAdded { .. } => {}
     }
 }

@@ -1,6 +1,6 @@
 //! A session and its turn: starting it, following it, ending it in every way it can end.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use snapshots::TurnWrites;
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 use tracing::Instrument as _;
 use vocabulary::{
-    Caller, Closing, Fact, Permission, Person, Refusal, Status, StatusReason, StreamTag,
+    Caller, Cause, Closing, Fact, Permission, Person, Refusal, Status, StatusReason, StreamTag,
     ThreadSettings, ToolFact, ToolOutcome, ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId,
     TurnOutcome,
 };
@@ -19,13 +19,15 @@ use vocabulary::{
 use super::Session;
 use super::state::CallState;
 use crate::agents::model::sub::KeptSubAgents;
-use crate::agents::{Abilities, AgentMemory};
+use crate::agents::model::{CompactionAgent, ReviewAgent, context};
+use crate::agents::{Abilities, Agent, AgentMemory};
 use crate::limits::{CANCEL_GRACE, TURN_FACTS_MAX};
 use crate::telemetry;
 use crate::traces::TurnTrace;
 use crate::turn::checks::{StepEdits, ThreadChecks};
 use crate::turn::meter::Meter;
 use crate::turn::servers::{ToldServerNotes, TurnTools};
+use crate::turn::user_commands::{UserCommandAgent, UserCommands};
 use crate::turn::{FromTurn, History, Permits, Steers, Turn, TurnStart};
 
 /// How long an abandoned turn may take to let go of its processes.
@@ -49,6 +51,9 @@ pub struct TurnHandle {
     pub meter: Arc<Meter>,
     pub writes: Arc<TurnWrites>,
     pub trace: Option<Arc<TurnTrace>>,
+    /// Only to have more run in it: its task alone keeps it.
+    pub running: Weak<Turn>,
+    pub user_commands: Arc<UserCommands>,
 }
 
 /// What a session has for its turns, one after the other.
@@ -109,7 +114,24 @@ impl Session {
             .shared
             .agents
             .of(&self.shared.own(&self.card.tenant), settings);
-        let abilities = agent.abilities();
+        let own_abilities = agent.abilities();
+        let cause = running.map(|turn| turn.cause).unwrap_or_default();
+        let agent: Arc<dyn Agent> = match (&start, cause) {
+            (TurnStart::UserCommand(_), _) => Arc::new(UserCommandAgent),
+            (_, Cause::Compaction) => Arc::new(CompactionAgent),
+            (_, Cause::Review) => {
+                let hint = running.map(|turn| context::review_hint(&turn.input).to_owned());
+                let hint = hint.unwrap_or_default();
+                Arc::new(ReviewAgent { hint })
+            }
+            // Something was said while a command ran: the thread's own agent answers.
+            (_, Cause::UserMessage | Cause::SlashCommand | Cause::Shell) => agent,
+        };
+        let abilities = match &start {
+            // Whoever hears it is the thread's own agent, when the command is over.
+            TurnStart::UserCommand(_) => own_abilities,
+            TurnStart::Fresh | TurnStart::PickUp { .. } => agent.abilities(),
+        };
         let model = match running.and_then(|turn| turn.model.as_ref()) {
             Some(model) => Arc::clone(model),
             None => Arc::new(settings.model.clone()),
@@ -123,6 +145,7 @@ impl Session {
             None => self.checkpoints.writes(),
         };
         let trace = self.trace();
+        let user_commands: Arc<UserCommands> = Arc::default();
         let before = self.turn.as_mut();
         let started_by = before.and_then(|turn| turn.started_by.take());
         let running = self.state.turn.as_ref();
@@ -134,6 +157,7 @@ impl Session {
             model,
             tools: TurnTools::new(Arc::clone(&self.supplies.tools)),
             told_servers: Arc::clone(&self.supplies.told_servers),
+            reviews: cause == Cause::Review,
             input: running
                 .map(|turn| turn.input.text.clone())
                 .unwrap_or_default(),
@@ -157,6 +181,7 @@ impl Session {
             writes: Arc::clone(&writes),
             edits: StepEdits::default(),
             checks: Arc::clone(&self.supplies.checks),
+            user_commands: Arc::clone(&user_commands),
             permits: self.supplies.permits.subscribe(),
             asks_in_turn: tokio::sync::Mutex::new(()),
             cancel: cancel.clone(),
@@ -164,8 +189,14 @@ impl Session {
             to_session: to_session.clone(),
         });
         let span = telemetry::turn_span(self.card.id, &turn.id);
+        let running = Arc::downgrade(&turn);
+        let beside = Arc::clone(&user_commands);
         let work = async move {
+            let kept = Arc::clone(&turn);
             let end = Arc::clone(&turn.agent).run(turn, start).await;
+            // What the user runs beside it is told in it.
+            beside.close().await;
+            drop(kept);
             // A session that is gone needs no goodbye.
             let _ = to_session.send(FromTurn::Ended(end)).await;
         };
@@ -191,6 +222,8 @@ impl Session {
             meter,
             writes,
             trace,
+            running,
+            user_commands,
         });
     }
 
@@ -201,6 +234,11 @@ impl Session {
         }
         let running = self.state.turn.as_ref()?;
         let by = self.acting.as_deref();
+        if let Some(exporter) = self.shared.traces.exporter() {
+            // Keys are saved and renewed while the server runs.
+            let own = self.shared.own(&self.card.tenant);
+            exporter.hide(own.models.saved_secrets());
+        }
         self.shared.traces.of_turn(&self.state.thread, running, by)
     }
 
@@ -276,9 +314,11 @@ impl Session {
             reasoning: self.live.reasoning(),
             usage: running.usage,
             model: running.model.clone(),
+            started_at: Some(running.started_at),
         });
         self.close_all_asks(Closing::Cancelled)?;
         self.forget_turn_grants(turn);
+        self.place_steers(u32::MAX)?;
         let by = self
             .turn
             .as_ref()
@@ -356,7 +396,12 @@ impl Session {
             };
             let outcome = interrupted(known, why);
             let call = self.live.call(&known.call);
-            Fact::tool(tag, call, ToolFact::Finished { outcome })
+            let duration_ms = None;
+            let what = ToolFact::Finished {
+                outcome,
+                duration_ms,
+            };
+            Fact::tool(tag, call, what)
         })
         .collect()
     }

@@ -138,8 +138,9 @@ impl Session {
             self.drop_drafts(loaded)?;
             self.close_asks_of_sub_agents("the server stopped")?;
             // A call that had started is never made again, even in a turn that goes on; and
-            // whatever a sub-agent had in mind died with it.
-            let dead = |call: &CallState| call.started || call.call.agent.is_some();
+            // whatever a sub-agent or a person had in mind died with it.
+            let dead =
+                |call: &CallState| call.started || call.call.agent.is_some() || call.call.by_user;
             for fact in self.unfinished_calls("the server stopped", dead) {
                 self.record(fact)?;
             }
@@ -208,12 +209,12 @@ impl Session {
         events
             .iter()
             .filter_map(|event| match &event.fact {
-                // A sub-agent's calls died with it.
+                // A sub-agent's calls died with it, and so did a person's own.
                 Fact::Tool(ToolEvent {
                     tag,
                     call,
                     what: ToolFact::Planned { .. },
-                }) if open(call) && call.agent.is_none() => Some(DueCall {
+                }) if open(call) && call.agent.is_none() && !call.by_user => Some(DueCall {
                     tag: tag.clone(),
                     model_call_id: call.call_id.clone(),
                     call: call.clone(),

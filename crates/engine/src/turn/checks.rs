@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::json;
+use tokio::time::Instant;
 use tools::checks::{
     self, CheckEnd, CheckHistory, CheckKind, CheckRule, CheckRun, Checker, CommandChecker,
     RuleOrigin,
@@ -259,13 +260,15 @@ async fn run(
     let started = Fact::tool(tag.clone(), Arc::clone(&call), ToolFact::Started);
     turn.commit(started).await?;
     let cx = tooling::context(turn, &tag, &call).await;
+    let began = Instant::now();
     let checked = checker.check(&cx, files).await;
+    let ran = Some(began.elapsed());
     let outcome = match checked.output.clone() {
         Ok(output) => ToolOutcome::Succeeded(output),
         Err(Failure::Error(error)) => ToolOutcome::Failed { error },
         Err(Failure::Cancelled(output)) => ToolOutcome::Interrupted(output),
     };
-    tooling::tell_end(turn, &tag, &call, &outcome).await?;
+    tooling::tell_end(turn, &tag, &call, &outcome, ran).await?;
     Ok(checked)
 }
 
@@ -281,6 +284,7 @@ fn call(turn: &Turn, parent: &ItemId, checker: &dyn Checker, files: &[PathBuf]) 
         effects: Effects::RUNS,
         native: None,
         problem: None,
+        by_user: false,
         agent: Some(Box::new(SubAgent {
             parent: parent.clone(),
             kind: name.to_owned(),

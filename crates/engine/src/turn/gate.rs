@@ -17,6 +17,9 @@ use super::{SessionGone, Turn};
 use crate::grants;
 
 pub mod external;
+mod let_out;
+
+pub use let_out::let_out;
 
 /// What is put before a person.
 struct ApprovalRequest {
@@ -144,12 +147,24 @@ pub async fn may_go_on(turn: &Turn, call: &ToolCall, input: Value) -> Result<(),
 }
 
 async fn verdict(turn: &Turn, call: &ToolCall, tool: &dyn Tool, scope: &Scope) -> GateDecision {
+    let ruled = || is_ruled(turn, call, scope);
+    if let Some(why) = turn.why_not_planned(call, tool, ruled()).await {
+        return GateDecision::Refuse(why);
+    }
     let fence = CallSandbox::of(turn, call, scope).await;
     if scope.outside.held && fence.is_open() {
         return GateDecision::Refuse(tools::sandbox::HELD.to_owned());
     }
     let judgement = tool.judge_with(scope, &turn.jobs, &call.input);
     let judgement = match judgement {
+        Judgement::Allow if turn.only_reads() && is_server(call) => Judgement::Ask {
+            command: summary(call, None),
+            dangerous: false,
+            risk: Risk::OutsideScope,
+            why:
+                "this thread may only read, and only the MCP server itself says that its tool does"
+                    .to_owned(),
+        },
         Judgement::Ask { .. } if named_by_user(turn, call) => Judgement::Allow,
         Judgement::Ask {
             command,
@@ -223,15 +238,21 @@ struct CallSandbox<'a> {
     scope: &'a Scope,
     /// Absent where the call is no command.
     sandbox: Option<Arc<Sandbox>>,
+    /// Whether the thread is to have no sandbox.
+    is_full: bool,
 }
 
 impl<'a> CallSandbox<'a> {
     async fn of(turn: &Turn, call: &ToolCall, scope: &'a Scope) -> CallSandbox<'a> {
         let sandbox = match call.is_command() {
-            true => Some(turn.shared.sandbox().await),
+            true => Some(turn.sandbox().await),
             false => None,
         };
-        CallSandbox { scope, sandbox }
+        CallSandbox {
+            scope,
+            sandbox,
+            is_full: turn.has_full_access(),
+        }
     }
 
     /// Whether nothing holds a command, so that there is nothing to leave either.
@@ -253,6 +274,7 @@ impl<'a> CallSandbox<'a> {
             why,
         };
         match sandbox.mode() {
+            Mode::Nothing if self.is_full => Judgement::Allow,
             Mode::Nothing => ask("no sandbox holds commands here".to_owned()),
             Mode::Bubblewrap | Mode::Landlock if is_git(command) => {
                 match tools::git::runs_programs(&self.scope.directory) {
@@ -266,6 +288,9 @@ impl<'a> CallSandbox<'a> {
 
     /// Why a rule that allows a command is not enough: it may only lift what the sandbox holds in.
     async fn why_rules_do_not_count(&self) -> Option<String> {
+        if self.is_full {
+            return None;
+        }
         let (sandbox, scope) = (Arc::clone(self.sandbox.as_ref()?), self.scope.clone());
         // It looks through the workspace, away from whoever serves others.
         let look = move || sandbox.why_it_asks(&scope);
@@ -278,7 +303,18 @@ impl<'a> CallSandbox<'a> {
         let (Some(_), Some(command)) = (&self.sandbox, command_of(call)) else {
             return false;
         };
+        if self.is_full {
+            return match approvals {
+                Approvals::Ask => false,
+                Approvals::AskUnlessRead => risk == Risk::FileRead,
+                // There is nothing to leave; what destroys is for a person still.
+                Approvals::Auto | Approvals::Never | Approvals::OnFailure => {
+                    risk != Risk::DangerousPattern
+                }
+            };
+        }
         let harmless = match (approvals, risk) {
+            (Approvals::OnFailure, risk) => risk != Risk::BeyondSandbox,
             (Approvals::Ask, _) => false,
             (Approvals::AskUnlessRead, risk) => return !self.is_open() && risk == Risk::FileRead,
             (
@@ -306,6 +342,8 @@ fn command_of(call: &ToolCall) -> Option<&str> {
         Subject::Command { line, .. } => Some(line),
         Subject::Files(_)
         | Subject::Web { .. }
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan
@@ -319,6 +357,8 @@ fn host_of(call: &ToolCall) -> Option<String> {
         Subject::Web { url } => tools::web::host_of(url),
         Subject::Command { .. }
         | Subject::Files(_)
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan
@@ -331,6 +371,29 @@ fn named_by_user(turn: &Turn, call: &ToolCall) -> bool {
     host_of(call).is_some_and(|host| turn.user_named(&host))
 }
 
+/// Why a rule refuses a call for which nobody is asked, if one does.
+pub fn forbidden(turn: &Turn, call: &ToolCall, scope: &Scope) -> Option<String> {
+    match decided(turn, call, scope, &Judgement::Allow) {
+        Decision::Refuse { why } => Some(why),
+        Decision::Allow | Decision::Ask { .. } => None,
+    }
+}
+
+fn is_server(call: &ToolCall) -> bool {
+    matches!(call.subject, Subject::Mcp { .. })
+}
+
+/// Whether a rule of the user's allows the call by name.
+fn is_ruled(turn: &Turn, call: &ToolCall, scope: &Scope) -> bool {
+    let unknown = Judgement::Ask {
+        command: summary(call, None),
+        dangerous: false,
+        risk: Risk::ManualReview,
+        why: String::new(),
+    };
+    decided(turn, call, scope, &unknown) == Decision::Allow
+}
+
 /// What the policy makes of a tool's own judgement.
 fn decided(turn: &Turn, call: &ToolCall, scope: &Scope, judgement: &Judgement) -> Decision {
     let mut paths: Vec<String> = match &call.subject {
@@ -340,6 +403,8 @@ fn decided(turn: &Turn, call: &ToolCall, scope: &Scope, judgement: &Judgement) -
             .collect(),
         Subject::Command { .. }
         | Subject::Web { .. }
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan

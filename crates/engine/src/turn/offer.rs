@@ -6,7 +6,7 @@ use std::sync::Arc;
 use providers::{ModelFamily, ToolSpec};
 use serde_json::Value;
 use tools::{SpawnKind, Tool, ToolFaces};
-use vocabulary::{ItemId, ModelRef, SubAgent, Subject, did_you_mean, nearest};
+use vocabulary::{AgentMode, ItemId, ModelRef, SubAgent, Subject, did_you_mean, nearest};
 
 use super::Turn;
 use crate::limits::SUB_AGENT_DEPTH_MAX;
@@ -63,12 +63,18 @@ pub fn unknown(turn: &Turn, agent: Option<&SubAgent>, name: &str) -> String {
 
 fn offers(turn: &Turn, agent: Option<&SubAgent>, tool: &dyn Tool) -> bool {
     let mode = turn.permits.borrow().settings.mode;
-    mode.offers(tool.effects()) && agent.is_none_or(|agent| may_use(turn, agent, tool))
+    let is_there = match mode {
+        AgentMode::Chat => false,
+        // What of it changes anything is refused, call by call.
+        AgentMode::Plan => tool.looks(),
+        AgentMode::Code => true,
+    };
+    is_there && agent.is_none_or(|agent| may_use(turn, agent, tool))
 }
 
 /// Whether what a sub-agent runs may change nothing.
 pub fn only_reads(agent: &SubAgent) -> bool {
-    let mut kinds = SpawnKind::BUILT_IN.iter();
+    let mut kinds = SpawnKind::BUILT_IN.iter().chain([&SpawnKind::Review]);
     let kind = kinds.find(|kind| kind.name() == agent.kind);
     kind.is_some_and(SpawnKind::only_reads)
 }
@@ -77,7 +83,11 @@ pub fn only_reads(agent: &SubAgent) -> bool {
 pub fn restrict(turn: &Turn, parent: &ItemId, kind: &SpawnKind) {
     let own = match kind {
         SpawnKind::Own(own) => own.tools.as_ref(),
-        SpawnKind::Explore | SpawnKind::Research | SpawnKind::General | SpawnKind::Named(_) => None,
+        SpawnKind::Explore
+        | SpawnKind::Research
+        | SpawnKind::General
+        | SpawnKind::Review
+        | SpawnKind::Named(_) => None,
     };
     let Some(own) = own else { return };
     let tools = turn.tools();
@@ -99,6 +109,7 @@ fn may_use(turn: &Turn, agent: &SubAgent, tool: &dyn Tool) -> bool {
     }
     let only_looks = is_server && !effects.writes && !effects.runs;
     match agent.kind.as_str() {
+        kind if kind == SpawnKind::Review.name() => EXPLORE.contains(&tool),
         "explore" => EXPLORE.contains(&tool) || only_looks,
         "research" => RESEARCH.contains(&tool) || only_looks,
         _ => !NOT_GENERAL.contains(&tool),

@@ -151,7 +151,7 @@ pub async fn news(turn: &Turn) -> Result<Option<String>, SessionGone> {
 /// Whether a call that waits to be made is one of a server's tools.
 fn is_needed(start: &TurnStart) -> bool {
     match start {
-        TurnStart::Fresh => false,
+        TurnStart::Fresh | TurnStart::UserCommand(_) => false,
         TurnStart::PickUp { calls, .. } => calls
             .iter()
             .any(|due| matches!(due.call.subject, Subject::Mcp { .. })),
@@ -256,7 +256,7 @@ async fn ask(
     start: &TurnStart,
 ) -> Result<Option<TrustAnswer>, SessionGone> {
     let step = match start {
-        TurnStart::Fresh => 0,
+        TurnStart::Fresh | TurnStart::UserCommand(_) => 0,
         TurnStart::PickUp { step, .. } => *step,
     };
     let kind = AskKind::Approval(Approval {
@@ -295,6 +295,7 @@ fn call(turn: &Turn, server: &ConfiguredServer) -> ToolCall {
         effects: Effects::RUNS,
         native: None,
         problem: None,
+        by_user: false,
         agent: None,
     }
 }

@@ -1,13 +1,16 @@
 //! One tool call of a turn: reached, allowed or not, started on disk, run, finished.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use tokio::time::Instant;
 use tools::{Failure, Host, Scope, SpawnRequest, Tool, ToolCx, normalize};
 use vocabulary::{
-    Answer, AskKind, Closing, Fact, OutputStream, PlanStep, Question, SandboxMode, StreamTag,
-    ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
+    Answer, AskKind, Closing, Fact, FileChange, FilePreview, FileSubject, OutputStream, PlanStep,
+    Question, StreamTag, Subject, ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
 };
 
 use super::{DueCall, FromTurn, SessionGone, Turn, checks, gate, offer, trusting, writes};
@@ -17,31 +20,69 @@ pub async fn make(turn: &Arc<Turn>, due: &DueCall) -> Result<Option<ToolOutcome>
     let DueCall {
         tag, call, reached, ..
     } = due;
-    if !reached && !turn.cancel.is_cancelled() {
-        turn.tell(Fact::tool(tag.clone(), Arc::clone(call), ToolFact::Reached))
-            .await?;
-    }
     let tool = offer::find(turn, call.agent.as_deref(), &call.name);
+    let shown = &previewed(turn, tool.as_ref(), call).await;
+    if !reached && !turn.cancel.is_cancelled() {
+        turn.tell(Fact::tool(
+            tag.clone(),
+            Arc::clone(shown),
+            ToolFact::Reached,
+        ))
+        .await?;
+    }
+    let mut ran = None;
     let outcome = match (tool, &call.problem) {
         (_, Some(problem)) => ToolOutcome::Failed {
             error: problem.clone(),
         },
-        (Some(tool), None) => allowed_run(turn, tag, call, tool.as_ref()).await?,
+        (Some(tool), None) => allowed_run(turn, tag, call, tool.as_ref(), &mut ran).await?,
         (None, None) => ToolOutcome::Failed {
             error: offer::unknown(turn, call.agent.as_deref(), &call.name),
         },
     };
-    tell_end(turn, tag, call, &outcome).await?;
+    tell_end(turn, tag, shown, &outcome, ran).await?;
     checks::note(turn, call, &outcome);
     Ok((!turn.cancel.is_cancelled()).then_some(outcome))
 }
 
-/// Tells how a call ended, and what it changed.
+/// The call as people are shown it: with what it would make of files as they are now. What it is judged
+/// by stays as its tool says.
+async fn previewed(
+    turn: &Turn,
+    tool: Option<&Arc<dyn Tool>>,
+    call: &Arc<ToolCall>,
+) -> Arc<ToolCall> {
+    let Some(tool) = tool.filter(|_| call.changes_files() && call.problem.is_none()) else {
+        return Arc::clone(call);
+    };
+    let (tool, seen, scope) = (Arc::clone(tool), Arc::clone(&turn.seen), scope(turn));
+    let input = call.input.clone();
+    let look = move || tool.preview(&scope, &seen, &input);
+    let changes = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+    if changes.is_empty() {
+        return Arc::clone(call);
+    }
+    let file = |change: FileChange| FileSubject {
+        path: change.path,
+        preview: Some(FilePreview {
+            kind: change.kind,
+            diff: change.diff,
+        }),
+    };
+    let subject = Subject::Files(changes.into_iter().map(file).collect());
+    Arc::new(ToolCall {
+        subject,
+        ..(**call).clone()
+    })
+}
+
+/// Tells how a call ended, how long it ran if it did, and what it changed.
 pub async fn tell_end(
     turn: &Turn,
     tag: &StreamTag,
     call: &Arc<ToolCall>,
     outcome: &ToolOutcome,
+    ran: Option<Duration>,
 ) -> Result<(), SessionGone> {
     if let ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. })
     | ToolOutcome::Interrupted(ToolOutput::Command { exit_code, .. }) = outcome
@@ -54,6 +95,7 @@ pub async fn tell_end(
     }
     let what = ToolFact::Finished {
         outcome: outcome.clone(),
+        duration_ms: ran.map(|ran| u64::try_from(ran.as_millis()).unwrap_or(u64::MAX)),
     };
     turn.tell(Fact::tool(tag.clone(), Arc::clone(call), what))
         .await?;
@@ -71,6 +113,7 @@ pub async fn leave_out(
     };
     let what = ToolFact::Finished {
         outcome: outcome.clone(),
+        duration_ms: None,
     };
     turn.tell(Fact::tool(due.tag.clone(), Arc::clone(&due.call), what))
         .await?;
@@ -82,20 +125,28 @@ async fn allowed_run(
     tag: &StreamTag,
     call: &Arc<ToolCall>,
     tool: &dyn Tool,
+    ran: &mut Option<Duration>,
 ) -> Result<ToolOutcome, SessionGone> {
     if turn.cancel.is_cancelled() {
         return Ok(ToolOutcome::NotRun {
             why: CANCELLED.to_owned(),
         });
     }
-    let mut scope = scope(turn);
-    let trusted = trusting::trusted(turn, tag, call).await?;
-    scope.trusted = trusted.is_some();
-    scope.read_only |= call.agent.as_deref().is_some_and(offer::only_reads);
-    scope.outside.asked = tool.reads_outside(&scope, &call.input);
-    if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
-        return Ok(outcome);
-    }
+    let (scope, trusted) = loop {
+        let held = turn.held();
+        let mut scope = scope(turn);
+        let trusted = trusting::trusted(turn, tag, call).await?;
+        scope.trusted = trusted.is_some();
+        scope.read_only |= call.agent.as_deref().is_some_and(offer::only_reads);
+        scope.outside.asked = tool.reads_outside(&scope, &call.input);
+        if let Some(outcome) = gate::refused(turn, tag, call, tool, &scope).await? {
+            return Ok(outcome);
+        }
+        // A person may have been asked for long, and what the thread may do changed meanwhile.
+        if turn.held() == held {
+            break (scope, trusted);
+        }
+    };
     writes::before(turn, call).await?;
     if tool.effects().leave_traces() {
         turn.commit(Fact::tool(tag.clone(), Arc::clone(call), ToolFact::Started))
@@ -106,7 +157,10 @@ async fn allowed_run(
         trusted,
         ..context(turn, tag, call).await
     };
-    Ok(match tool.run(&cx, call.input.clone()).await {
+    let started = Instant::now();
+    let result = tool.run(&cx, call.input.clone()).await;
+    *ran = Some(started.elapsed());
+    Ok(match result {
         Ok(output) => ToolOutcome::Succeeded(normalize::note_ignored(tool, &call.input, output)),
         Err(Failure::Error(error)) => ToolOutcome::Failed {
             error: match normalize::ignored(tool, &call.input) {
@@ -133,7 +187,7 @@ pub async fn context(turn: &Arc<Turn>, tag: &StreamTag, call: &Arc<ToolCall>) ->
         trusted: tools::Trusted::nothing("nothing else uses it"),
         cancel: turn.cancel.clone(),
         host: Arc::new(host),
-        sandbox: turn.shared.sandbox().await,
+        sandbox: turn.sandbox().await,
         seen: Arc::clone(&turn.seen),
         jobs: Arc::clone(&turn.jobs),
         web: Arc::clone(&turn.own().web),
@@ -143,14 +197,23 @@ pub async fn context(turn: &Arc<Turn>, tag: &StreamTag, call: &Arc<ToolCall>) ->
 /// Where the turn's tools may read and write.
 pub fn scope(turn: &Turn) -> Scope {
     let own = turn.own();
+    let everywhere = turn.has_full_access().then(|| PathBuf::from("/"));
     Scope {
         directory: turn.card.directory.clone(),
-        extra: turn.card.folders_outside(),
+        extra: turn
+            .card
+            .folders_outside()
+            .into_iter()
+            .chain(everywhere)
+            .collect(),
         skills: own.skills.clone(),
         trusted: false,
-        read_only: turn.permits.borrow().settings.sandbox == SandboxMode::ReadOnly,
+        read_only: turn.only_reads(),
         private: turn.shared.config.private.clone(),
-        outside: own.outside(),
+        outside: tools::OutsideAccess {
+            no_more: turn.is_planning(),
+            ..own.outside()
+        },
         spill: Some(
             turn.shared
                 .config
@@ -176,6 +239,17 @@ impl Host for CallHost {
         let what = ToolFact::Wrote { stream, delta };
         let fact = Fact::tool(self.tag.clone(), Arc::clone(&self.call), what);
         // A session that is gone ends the turn at its next step.
+        let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
+    }
+
+    fn call(&self) -> Option<Arc<ToolCall>> {
+        Some(Arc::clone(&self.call))
+    }
+
+    async fn interacted(&self, started_by: Arc<ToolCall>, process: u32, stdin: String) {
+        let what = ToolFact::Interacted { process, stdin };
+        let fact = Fact::tool(self.tag.clone(), started_by, what);
+        // As above.
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
     }
 
@@ -217,6 +291,10 @@ impl Host for CallHost {
 
     async fn may_go_on(&self, input: Value) -> Result<(), String> {
         gate::may_go_on(&self.turn, &self.call, input).await
+    }
+
+    async fn let_out(&self, command: String, why: String) -> bool {
+        gate::let_out(&self.turn, &self.tag, &self.call, command, why).await
     }
 
     async fn spawn(&self, request: SpawnRequest) -> Result<String, Failure> {

@@ -240,8 +240,10 @@ async fn who_plans_is_offered_nothing_that_changes_anything() {
             "glob",
             "grep",
             "look",
+            "memory",
             "read",
             "skill",
+            "spawnAgent",
             "todoWrite",
             "webFetch"
         ]

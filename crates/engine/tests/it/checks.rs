@@ -178,7 +178,7 @@ async fn a_formatted_file_can_be_edited_by_the_text_before() {
     assert_eq!(now.expect("a file"), "fn all() {}\n");
     let failed = |fact: &&Fact| match fact {
         Fact::Tool(tool) => match &tool.what {
-            ToolFact::Finished { outcome } => !matches!(outcome, ToolOutcome::Succeeded(_)),
+            ToolFact::Finished { outcome, .. } => !matches!(outcome, ToolOutcome::Succeeded(_)),
             // tidy: wildcard, because only ends of calls are looked for.
             _ => false,
         },
@@ -276,7 +276,7 @@ async fn a_cancelled_turn_does_not_wait_for_its_check() {
     let interrupted = |fact: &&Fact| {
         matches!(fact, Fact::Tool(ToolEvent {
             call,
-            what: ToolFact::Finished { outcome: ToolOutcome::Interrupted(_) },
+            what: ToolFact::Finished { outcome: ToolOutcome::Interrupted(_), .. },
             ..
         }) if call.name == "check")
     };

@@ -74,20 +74,25 @@ fn words(ear: &Ear) -> Vec<String> {
         } => Some(match body {
             Item::AgentMessage { text, partial, .. } => format!("says {text:?} {partial}"),
             Item::Reasoning { text, .. } => format!("thinks {text:?}"),
+            Item::Plan { text, .. } => format!("proposes {text:?}"),
             Item::File { .. } => "makes a file".to_owned(),
+            Item::ReviewEntered { .. } | Item::ReviewExited { .. } => "reviews".to_owned(),
         }),
         Fact::Tool(tool) => match &tool.what {
             ToolFact::Planned { .. } => Some(format!("plans {}", tool.call.name)),
             ToolFact::Started => Some(format!("starts {}", tool.call.name)),
             ToolFact::Wrote { delta, .. } => Some(format!("wrote {delta:?}")),
-            ToolFact::Finished { outcome } => Some(match outcome {
+            ToolFact::Finished { outcome, .. } => Some(match outcome {
                 ToolOutcome::Succeeded(output) => format!("did {:?}", output.words()),
                 ToolOutcome::Failed { error } => format!("failed {error:?}"),
                 ToolOutcome::Denied(_) => "denied".to_owned(),
                 ToolOutcome::Interrupted(_) => "interrupted".to_owned(),
                 ToolOutcome::NotRun { .. } => "not run".to_owned(),
             }),
-            ToolFact::Reached | ToolFact::Progressed { .. } | ToolFact::Exited { .. } => None,
+            ToolFact::Reached
+            | ToolFact::Interacted { .. }
+            | ToolFact::Progressed { .. }
+            | ToolFact::Exited { .. } => None,
         },
         Fact::Ask {
             what: vocabulary::AskFact::Opened { .. },

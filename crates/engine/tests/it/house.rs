@@ -379,6 +379,7 @@ fn open(
 
 fn engine_on(store: SharedStore, stage: &Stage, directory: PathBuf) -> Engine {
     let config = Config {
+        allow_full_access: false,
         home: directory.join("home"),
         private: vec![directory.join("home")],
         skills: vec![directory.join("home/skills")],
@@ -446,6 +447,7 @@ pub fn said(thread: ThreadId, text: &str) -> StartTurn {
         client_turn_id: None,
         idempotency: Idempotency::Lasting,
         images: Vec::new(),
+        pieces: Vec::new(),
     }
 }
 
@@ -456,6 +458,7 @@ pub fn steered(thread: ThreadId, text: &str) -> SteerTurn {
         text: text.to_owned(),
         client_message_id: None,
         images: Vec::new(),
+        pieces: Vec::new(),
     }
 }
 

@@ -4,7 +4,8 @@ use engine::ListenFrom;
 use providers::Message;
 use serde_json::json;
 use vocabulary::{
-    Call, Fact, Image, Reply, SteerTurn, TurnErrorKind, TurnFact, TurnId, TurnOutcome, Why,
+    Call, Fact, Image, ItemFact, Reply, SteerTurn, ToolFact, TurnErrorKind, TurnFact, TurnId,
+    TurnOutcome, Why,
 };
 use vocabulary::{Effects, StartedTurn, SteeredTurn};
 
@@ -69,6 +70,83 @@ async fn what_is_said_while_a_step_is_under_way_is_heard_after_its_results() {
         talk,
         "read back from the log"
     );
+}
+
+/// Whether it is the news that something said has its place, or an item of the model's that is over.
+fn placing(fact: &Fact) -> bool {
+    match fact {
+        Fact::Turn(TurnFact::SteerPlaced { .. } | TurnFact::Finished { .. }) => true,
+        Fact::Tool(event) => matches!(event.what, ToolFact::Finished { .. }),
+        Fact::Item { what, .. } => matches!(what, ItemFact::Started { .. }),
+        Fact::Turn(_)
+        | Fact::Step { .. }
+        | Fact::Thread(_)
+        | Fact::Ask { .. }
+        | Fact::Files(_)
+        | Fact::Note(_) => false,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_has_its_place_before_the_step_that_reads_it() {
+    let gate = Gate::new();
+    let puppet = Puppet::new([
+        Play::new()
+            .begin("one moment")
+            .hold(&gate)
+            .call("c1", "look", json!({"id": "a"}))
+            .end(10, 2),
+        says("heard"),
+    ]);
+    let house = House::staged(stage(&puppet, &Toys::new()));
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    ear.word("one moment").await;
+    house.steer(thread, "and this").await.expect("heard");
+    let (view, _) = house.listen(thread, ListenFrom::Head).await;
+    let running = view.turn.expect("a running turn");
+    assert_eq!(running.unplaced.len(), 1, "who joins now is not shown it");
+    gate.open();
+    let mut told = Vec::new();
+    loop {
+        match ear.fact(placing).await {
+            Fact::Turn(TurnFact::SteerPlaced { input, .. }) => {
+                assert_eq!(input.text, "and this");
+                told.push("placed");
+            }
+            Fact::Turn(_) => break,
+            Fact::Tool(_) => told.push("called"),
+            _ => told.push("written"),
+        }
+    }
+    assert_eq!(told, ["written", "called", "placed", "written"]);
+    house.kept(thread).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_read_has_its_place_at_the_end() {
+    let puppet = Puppet::new([Play::new().begin("one moment").hold(&Gate::new()).end(1, 1)]);
+    let house = House::with(&puppet);
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    ear.word("one moment").await;
+    house.steer(thread, "and this").await.expect("heard");
+    let cancel = Call::CancelTurn { thread, turn: None };
+    house.call(cancel).await.expect("cancelled");
+    let is_end = |fact: &Fact| {
+        matches!(
+            fact,
+            Fact::Turn(TurnFact::SteerPlaced { .. } | TurnFact::Finished { .. })
+        )
+    };
+    let placed = ear.fact(is_end).await;
+    assert!(matches!(placed, Fact::Turn(TurnFact::SteerPlaced { .. })));
+    let ended = ear.fact(is_end).await;
+    let Fact::Turn(TurnFact::Finished { started_at, .. }) = ended else {
+        panic!("{ended:?}")
+    };
+    assert!(started_at.is_some(), "a turn's end says when it began");
+    house.kept(thread).await;
 }
 
 #[tokio::test(start_paused = true)]

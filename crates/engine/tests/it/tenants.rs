@@ -6,10 +6,10 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, DirectoryCall, FileCall, FileUpload, FindFiles, GrantScope, Idempotency,
-    LibraryCall, LibraryReply, McpCall, NewThread, PushCall, Reply, RunCommand, Seq, SignInCall,
-    SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceDirectory,
-    WorkspaceId,
+    DEFAULT_WORKSPACE, DirectoryCall, FileCall, FileUpload, FindFiles, ForkPlace, ForkThread,
+    GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall, NewThread, PushCall, Reply,
+    RevertThread, RevertTo, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId,
+    ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -32,7 +32,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 49;
+const CALLS: usize = 56;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -67,9 +67,16 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::KeepDefaults { .. } => (43, Shows::NoThread),
         Call::Members(_) => (44, Shows::Own),
         Call::Files { .. } => (45, Shows::NoThread),
-        Call::Directories(_) => (46, Shows::Own),
-        Call::FindFiles(_) => (47, Shows::NoThread),
-        Call::Push(_) => (48, Shows::Own),
+        Call::ForkThread(_) => (46, Shows::NoThread),
+        Call::RevertThread(_) => (47, Shows::NoThread),
+        Call::CompactThread { .. } => (48, Shows::NoThread),
+        Call::StartReview(_) => (49, Shows::NoThread),
+        Call::RunShell(_) => (50, Shows::NoThread),
+        Call::Terminals { .. } => (51, Shows::NoThread),
+        Call::Exec(_) => (52, Shows::Own),
+        Call::Directories(_) => (53, Shows::Own),
+        Call::FindFiles(_) => (54, Shows::NoThread),
+        Call::Push(_) => (55, Shows::Own),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -149,6 +156,20 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
         },
         Call::StartTurn(said(thread, "mine now")),
         Call::SteerTurn(steered(thread, "mine now")),
+        Call::CompactThread { thread },
+        Call::StartReview(vocabulary::StartReview {
+            thread,
+            target: vocabulary::ReviewTarget::Uncommitted,
+        }),
+        Call::RunShell(vocabulary::RunShell {
+            thread,
+            command: "touch mine-now".to_owned(),
+            timeout_ms: None,
+        }),
+        Call::Terminals {
+            thread,
+            call: vocabulary::TerminalCall::End { process: None },
+        },
         Call::CancelTurn { thread, turn: None },
         Call::AnswerAsk {
             thread,
@@ -156,6 +177,19 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             answer: Answer::Dismissed,
         },
         Call::ResetThread { thread },
+        Call::ForkThread(Box::new(ForkThread {
+            thread,
+            upto: ForkPlace::Rest,
+            directory: None,
+            changes: Changes::default(),
+            instructions: None,
+            ephemeral: false,
+        })),
+        Call::RevertThread(RevertThread {
+            thread,
+            to: RevertTo::Newest(1),
+            files: false,
+        }),
         Call::ListGrants { thread },
         Call::RevokeGrant {
             thread,
@@ -226,6 +260,14 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
 fn calls_of_server() -> Vec<Call> {
     vec![
         Call::ListThreads(ThreadQuery::default()),
+        Call::Exec(Box::new(vocabulary::ExecCommand {
+            words: vec!["true".to_owned()],
+            directory: None,
+            sandbox: None,
+            environment: Vec::new(),
+            timeout_ms: None,
+            output_bytes_max: None,
+        })),
         Call::GetCatalog,
         Call::GetProviderStatus { verify: false },
         Call::SignIn(SignInCall::SignOut {

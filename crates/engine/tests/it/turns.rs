@@ -25,6 +25,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::Thread(ThreadFact::SettingsChanged { .. }) => "settings",
         Fact::Thread(ThreadFact::Archived { .. }) => "archived",
         Fact::Thread(ThreadFact::Reset) => "reset",
+        Fact::Thread(ThreadFact::Reverted { .. }) => "reverted",
         Fact::Thread(ThreadFact::StatusChanged {
             status: Status::Running,
             ..
@@ -42,6 +43,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::Turn(TurnFact::Started { .. }) => "turn started",
         Fact::Turn(TurnFact::Finished { .. }) => "turn finished",
         Fact::Turn(TurnFact::Steered { .. }) => "steered",
+        Fact::Turn(TurnFact::SteerPlaced { .. }) => "steer placed",
         Fact::Step {
             what: StepFact::Compacted { .. },
             ..
@@ -83,6 +85,10 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
             what: ToolFact::Wrote { .. },
             ..
         }) => "wrote",
+        Fact::Tool(ToolEvent {
+            what: ToolFact::Interacted { .. },
+            ..
+        }) => "interacted",
         Fact::Tool(ToolEvent {
             what: ToolFact::Progressed { .. },
             ..

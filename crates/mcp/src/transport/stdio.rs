@@ -233,6 +233,7 @@ fn scope(directory: &Path, fence: &Fence) -> Scope {
             asked: None,
             own_places: fence.own_places.clone(),
             held: fence.own_places.is_some(),
+            no_more: false,
         },
     }
 }

@@ -13,6 +13,7 @@ use super::{failed_tool, generation, root, settings};
 use crate::attributes::AttributeWords;
 use crate::batch::BatchEncoder;
 use crate::otlp::{AttributeValue, ExportTraceServiceRequest, KeyValue, OtlpSpan, ResourceSpans};
+use crate::secrets::KnownSecrets;
 use crate::span::TraceSpan;
 
 const ORACLE: &str = include_str!("../../tests/data/langfuse-python-5.0.4.spans.jsonl");
@@ -38,8 +39,9 @@ fn keys(attributes: &[KeyValue]) -> BTreeSet<String> {
 }
 
 fn sent(span: TraceSpan, words: AttributeWords, secrets: &[&str]) -> (ResourceSpans, OtlpSpan) {
-    let secrets = secrets.iter().map(|secret| SecretString::from(*secret));
-    let encoder = BatchEncoder::new(&settings(), words, "instance", secrets.collect());
+    let known = KnownSecrets::default();
+    known.learn(secrets.iter().map(|secret| SecretString::from(*secret)));
+    let encoder = BatchEncoder::new(&settings(), words, "instance", Arc::new(known));
     let packed = encoder.encode(&[Arc::new(span)]).expect("a body");
     let mut body = Vec::new();
     GzDecoder::new(&packed[..])

@@ -200,6 +200,14 @@ impl Connections {
 }
 
 impl Saved {
+    pub fn secrets(&self) -> Vec<SecretString> {
+        let services = self.services.values().flat_map(|service| {
+            let tokens = service.tokens.iter().flat_map(Tokens::secrets);
+            service.api_key.iter().chain(tokens)
+        });
+        services.chain(self.tool_keys.values()).cloned().collect()
+    }
+
     fn of(root: &Map<String, Value>) -> Saved {
         let entries = |name: &str| {
             root.get(name)

@@ -25,6 +25,11 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    pub fn secrets(&self) -> impl Iterator<Item = &SecretString> {
+        let others = self.refresh.iter().chain(&self.id);
+        std::iter::once(&self.access).chain(others)
+    }
+
     /// Reads the answer of a token endpoint. What it leaves out stays as it was `before`.
     pub fn of_answer(answer: &Value, before: Option<&Tokens>, now: i64) -> Option<Tokens> {
         let access = token(answer, "access_token")?;

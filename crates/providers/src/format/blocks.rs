@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::Value;
-use vocabulary::Native;
+use vocabulary::{Native, PART_BREAK};
 
 use super::arguments;
 use crate::{ErrorKind, FREE_TEXT_FIELD, ModelUsage, Part, ProviderError, StopCause};
@@ -84,6 +84,8 @@ struct BlockState {
     number: Option<u32>,
     text: String,
     told_bytes: usize,
+    /// Where parts of a thought begin that were not told yet.
+    breaks: VecDeque<usize>,
     native: Option<Box<Native>>,
     /// The arguments as the provider said them at last, where they are not what it streamed.
     arguments: Option<String>,
@@ -104,6 +106,7 @@ impl Blocks {
             number: None,
             text: String::new(),
             told_bytes: 0,
+            breaks: VecDeque::new(),
             native: None,
             arguments: None,
             cut: false,
@@ -121,6 +124,20 @@ impl Blocks {
         self.count(text.len())?;
         if let Some(block) = self.open(key) {
             block.text.push_str(text);
+            self.tell(out);
+        }
+        Ok(())
+    }
+
+    /// The next part of a thought, where there was one before.
+    pub fn part(&mut self, key: BlockKey, out: &mut Vec<Part>) -> Result<(), ProviderError> {
+        self.count(PART_BREAK.len())?;
+        let has_part = |block: &&mut BlockState| {
+            matches!(block.kind, BlockKind::Reasoning { .. }) && !block.text.is_empty()
+        };
+        if let Some(block) = self.open(key).filter(has_part) {
+            block.text.push_str(PART_BREAK);
+            block.breaks.push_back(block.text.len());
             self.tell(out);
         }
         Ok(())
@@ -308,7 +325,6 @@ impl Blocks {
 
 impl BlockState {
     fn tell_growth(&mut self, blocks_told: &mut u32, out: &mut Vec<Part>) {
-        let growth = &self.text[self.told_bytes..];
         if matches!(self.kind, BlockKind::Text) && self.text.is_empty() {
             return;
         }
@@ -322,6 +338,15 @@ impl BlockState {
                 number
             }
         };
+        while let Some(start) = self.breaks.pop_front() {
+            let growth = &self.text[self.told_bytes..start - PART_BREAK.len()];
+            if !growth.is_empty() {
+                out.push(self.kind.delta(block, growth.to_owned()));
+            }
+            out.push(Part::ReasoningPart { block });
+            self.told_bytes = start;
+        }
+        let growth = &self.text[self.told_bytes..];
         if !growth.is_empty() {
             let growth = match (self.kind.is_free_text(), self.told_bytes) {
                 (false, _) => growth.to_owned(),

@@ -27,7 +27,7 @@ mod thinking;
 mod trouble;
 
 use serde_json::Value;
-use vocabulary::Native;
+use vocabulary::{Native, PART_BREAK};
 
 use super::{Outgoing, RequestTarget, SseEvent, Wire};
 use crate::{ModelRequest, ModelUsage, Part, ProviderError, StopCause};
@@ -124,9 +124,12 @@ fn open_text(block: u32, pieces: &[&str]) -> Vec<Part> {
 
 fn thought(block: u32, summary: bool, pieces: &[&str], native: Option<Box<Native>>) -> Vec<Part> {
     let mut parts = vec![Part::ReasoningStart { block, summary }];
-    parts.extend(pieces.iter().map(|piece| Part::ReasoningDelta {
-        block,
-        text: (*piece).to_owned(),
+    parts.extend(pieces.iter().map(|piece| match *piece {
+        PART_BREAK => Part::ReasoningPart { block },
+        piece => Part::ReasoningDelta {
+            block,
+            text: piece.to_owned(),
+        },
     }));
     parts.push(Part::ReasoningEnd { block, native });
     parts

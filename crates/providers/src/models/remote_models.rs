@@ -98,6 +98,10 @@ impl RemoteModels {
         self.accounts.tool_key(tool)
     }
 
+    pub fn saved_secrets(&self) -> Vec<SecretString> {
+        self.accounts.saved_secrets()
+    }
+
     pub fn warnings(&self) -> Vec<String> {
         // A server that nobody uses yet should not have read the whole catalog for this.
         let mut warnings =

@@ -16,6 +16,8 @@ pub(super) enum Act {
         source: DeltaSource,
         gap: Duration,
     },
+    /// The next part of the thought before it.
+    Part(String),
     Call {
         name: String,
         input: Value,
@@ -32,6 +34,8 @@ pub(super) enum Act {
         base64: Arc<str>,
     },
     Pause(Duration),
+    /// What is written from here on comes so slowly.
+    Pace(Duration),
     /// Keeps the stream open until it is dropped.
     Hold,
     Fail(ProviderError),

@@ -33,6 +33,7 @@ pub(super) fn perform(
             ..ModelUsage::default()
         },
         usage_override: None,
+        pace: Duration::ZERO,
         since_breath: 0,
     };
     unfold(performance, Performance::next_part).boxed()
@@ -48,6 +49,8 @@ struct Performance {
     call_id_prefix: String,
     usage: ModelUsage,
     usage_override: Option<ModelUsage>,
+    /// Between two deltas that have no gap of their own.
+    pace: Duration,
     since_breath: u32,
 }
 
@@ -121,10 +124,23 @@ impl Performance {
     fn begin(&mut self) -> Cue {
         match self.acts.next() {
             Some(Act::Write { kind, source, gap }) => {
+                let gap = gap.max(self.pace);
                 self.state = PerformanceState::Writing {
                     kind,
                     source,
                     gap,
+                    cursor: 0,
+                };
+                let block = self.begin_block();
+                Cue::Part(start_of(kind, block))
+            }
+            // One that follows no thought is a thought of its own.
+            Some(Act::Part(text)) => {
+                let (kind, source) = (WrittenBlock::Summary, DeltaSource::Words(text));
+                self.state = PerformanceState::Writing {
+                    kind,
+                    source,
+                    gap: self.pace,
                     cursor: 0,
                 };
                 let block = self.begin_block();
@@ -143,6 +159,10 @@ impl Performance {
                 })
             }
             Some(Act::Pause(duration)) => Cue::Wait(duration),
+            Some(Act::Pace(pace)) => {
+                self.pace = pace;
+                self.begin()
+            }
             Some(Act::Hold) => Cue::Hold,
             Some(Act::Fail(error) | Act::Full(error)) => Cue::Fail(error),
             Some(Act::Retry(why)) => {
@@ -209,6 +229,11 @@ impl Performance {
             if matches!(self.acts.as_slice().first(), Some(Act::Hold)) {
                 return Cue::Hold;
             }
+            if let Some(Act::Part(text)) = self.acts.as_slice().first() {
+                (*source, *cursor) = (DeltaSource::Words(text.clone()), 0);
+                self.acts.next();
+                return Cue::Part(Part::ReasoningPart { block });
+            }
             self.state = PerformanceState::Nothing;
             return Cue::Part(end_of(kind, block));
         };
@@ -226,7 +251,11 @@ impl Performance {
         if let PerformanceState::Calling { deltas, .. } = &mut self.state
             && let Some(json) = deltas.pop()
         {
-            return Cue::Part(Part::ToolInputDelta { block, json });
+            let delta = Part::ToolInputDelta { block, json };
+            return match self.pace.is_zero() {
+                true => Cue::Part(delta),
+                false => Cue::PartAfter(self.pace, delta),
+            };
         }
         match std::mem::replace(&mut self.state, PerformanceState::Nothing) {
             PerformanceState::Calling {

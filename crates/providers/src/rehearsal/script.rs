@@ -16,7 +16,7 @@ pub const PAUSE_MAX: Duration = Duration::from_secs(3600);
 /// How much of an offending line an error shows.
 const FOUND_CHARS_MAX: usize = 60;
 
-const VERBS: &str = "turn, task, next, think, summary, say, call, repeat, raw, cite, file, pause, hold, retry, full, \
+const VERBS: &str = "turn, task, next, think, summary, part, say, call, repeat, raw, cite, file, pause, pace, hold, retry, full, \
      fail or usage";
 
 /// What the rehearsal model answers, turn by turn.
@@ -145,6 +145,7 @@ fn parse_act(verb: &str, rest: &str) -> Result<Act, String> {
     match verb {
         "think" => parse_text(rest, "think").map(|text| words(WrittenBlock::Reasoning, text)),
         "summary" => parse_text(rest, "summary").map(|text| words(WrittenBlock::Summary, text)),
+        "part" => parse_text(rest, "part").map(Act::Part),
         "say" => parse_text(rest, "say").map(|text| words(WrittenBlock::Text, text)),
         "call" => parse_call(rest),
         "repeat" => parse_repeat(rest),
@@ -153,7 +154,8 @@ fn parse_act(verb: &str, rest: &str) -> Result<Act, String> {
             .map_err(|error| format!("JSON after `raw` ({error})")),
         "cite" => parse_cite(rest),
         "file" => parse_file(rest),
-        "pause" => parse_pause(rest),
+        "pause" => parse_pause(rest).map(Act::Pause),
+        "pace" => parse_pause(rest).map(Act::Pace),
         "hold" if rest.is_empty() => Ok(Act::Hold),
         "hold" => Err("`hold` alone on its line".to_owned()),
         "retry" => parse_text(rest, "retry").map(Act::Retry),
@@ -236,7 +238,7 @@ fn parse_repeat(rest: &str) -> Result<Act, String> {
     }
 }
 
-fn parse_pause(rest: &str) -> Result<Act, String> {
+fn parse_pause(rest: &str) -> Result<Duration, String> {
     let millis = rest.strip_suffix("ms").map(|number| (number, 1));
     let seconds = rest.strip_suffix('s').map(|number| (number, 1000));
     millis
@@ -244,7 +246,6 @@ fn parse_pause(rest: &str) -> Result<Act, String> {
         .and_then(|(number, unit)| number.parse::<u64>().ok()?.checked_mul(unit))
         .map(Duration::from_millis)
         .filter(|pause| *pause <= PAUSE_MAX)
-        .map(Act::Pause)
         .ok_or_else(|| {
             let most = PAUSE_MAX.as_secs();
             format!("`pause 200ms` or `pause 2s`, at most {most}s")
@@ -309,12 +310,13 @@ fn fill(act: &Act, place: &ScriptPosition<'_>) -> Act {
             DeltaSource::Numbered { .. } => {}
         },
         Act::Fail(error) | Act::Full(error) => error.message = place.fill(&error.message),
-        Act::Retry(why) => *why = place.fill(why),
+        Act::Retry(text) | Act::Part(text) => *text = place.fill(text),
         Act::Call { .. }
         | Act::Raw(_)
         | Act::Cite { .. }
         | Act::File { .. }
         | Act::Pause(_)
+        | Act::Pace(_)
         | Act::Hold
         | Act::Usage(_) => {}
     }

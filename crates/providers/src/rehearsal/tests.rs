@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use vocabulary::PART_BREAK;
 
 use super::*;
 use crate::{Block, ModelUsage, Part, ResultBlock, StopCause, ToolSpec};
@@ -114,6 +115,7 @@ fn assert_well_formed(parts: &[Part], error: Option<&ProviderError>) {
             Part::ToolInputStart { block, .. } => start(block, "call"),
             Part::TextDelta { block, text } => grow(&mut open, *block, "text", text),
             Part::ReasoningDelta { block, text } => grow(&mut open, *block, "reasoning", text),
+            Part::ReasoningPart { block } => grow(&mut open, *block, "reasoning", PART_BREAK),
             Part::ToolInputDelta { block, json } => grow(&mut open, *block, "call", json),
             Part::TextEnd { block, .. } => drop(end(&mut open, *block, "text")),
             Part::ReasoningEnd { block, .. } => drop(end(&mut open, *block, "reasoning")),

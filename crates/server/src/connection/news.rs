@@ -123,6 +123,8 @@ mod tests {
             client_id: None,
             created_at: Timestamp(0),
             folders: None,
+            forked_from: None,
+            ephemeral: false,
         }
     }
 

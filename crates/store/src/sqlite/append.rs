@@ -1,13 +1,16 @@
 //! What the writer's jobs do: append, draft, delete, count, set.
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
-use vocabulary::{Seq, TenantId, Thread, ThreadId};
+use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadSort};
 
 use super::changes::{has_readers, note};
 use super::leases::{Owner, check_fence};
 use super::{credits, queries, signed, turns};
 use crate::check::LogHead;
-use crate::{Batch, Draft, Lease, ListChange, ListEntry, Receipt, Result, StoreError};
+use crate::{
+    Batch, Draft, InheritedLog, Lease, ListChange, ListEntry, Receipt, Result, RevertedRows,
+    StoreError,
+};
 
 /// States are padded to a multiple of this; see the table.
 const STATE_STEP_BYTES: usize = 512;
@@ -24,6 +27,7 @@ pub(super) fn append(
     let (number, head) = known.unzip();
     let head = head.unwrap_or_default().after(lease, expected, batch)?;
     if let Some(thread) = &batch.thread
+        && !thread.card.ephemeral
         && has_readers(db, owner)?
     {
         let (tenant, is_new) = (thread.card.tenant.clone(), number.is_none());
@@ -47,6 +51,12 @@ pub(super) fn append(
             number
         }
     };
+    if let Some(reverted) = &batch.reverts {
+        take_back(db, number, *reverted)?;
+    }
+    if let Some(inherited) = &batch.inherits {
+        inherit(db, number, *inherited)?;
+    }
     insert_events(db, number, batch)?;
     insert_entries(db, number, batch)?;
     turns::write(db, number, batch)?;
@@ -85,8 +95,9 @@ fn summary(thread: &Thread) -> Result<String> {
 
 fn insert_thread(db: &Connection, thread: &Thread) -> Result<i64> {
     let mut insert = db.prepare_cached(
-        "INSERT INTO threads (id, tenant, workspace, client_id, updated_at, archived, summary)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO threads (id, tenant, workspace, client_id, updated_at, archived, summary,
+             created_at, active_at, directory)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     let card = &thread.card;
     let number = insert.insert(params![
@@ -97,6 +108,9 @@ fn insert_thread(db: &Connection, thread: &Thread) -> Result<i64> {
         thread.updated_at.millis(),
         thread.archived,
         summary(thread)?,
+        card.created_at.millis(),
+        ThreadSort::Active.time(thread).millis(),
+        card.directory.to_string_lossy(),
     ]);
     number.map_err(taken)
 }
@@ -104,15 +118,39 @@ fn insert_thread(db: &Connection, thread: &Thread) -> Result<i64> {
 /// The card never changes, so its columns and their indexes are left alone.
 fn update_thread(db: &Connection, number: i64, thread: &Thread) -> Result<()> {
     let mut update = db.prepare_cached(
-        "UPDATE threads SET updated_at = ?2, archived = ?3, summary = ?4 WHERE number = ?1",
+        "UPDATE threads SET updated_at = ?2, archived = ?3, summary = ?4, active_at = ?5
+         WHERE number = ?1",
     )?;
     let updated_at = thread.updated_at.millis();
     update.execute(params![
         number,
         updated_at,
         thread.archived,
-        summary(thread)?
+        summary(thread)?,
+        ThreadSort::Active.time(thread).millis(),
     ])?;
+    Ok(())
+}
+
+fn take_back(db: &Connection, number: i64, reverted: RevertedRows) -> Result<()> {
+    db.prepare_cached("DELETE FROM entries WHERE thread = ?1 AND ordinal >= ?2")?
+        .execute(params![number, signed(reverted.entry)?])?;
+    db.prepare_cached("DELETE FROM turns WHERE thread = ?1 AND number >= ?2")?
+        .execute(params![number, signed(reverted.turn)?])?;
+    Ok(())
+}
+
+/// Copied, not shared: so the other thread can be deleted, and reads need not know of it.
+fn inherit(db: &Connection, number: i64, inherited: InheritedLog) -> Result<()> {
+    let Some((from, _)) = head(db, inherited.from)? else {
+        return Err(StoreError::UnknownThread);
+    };
+    let mut copy = db.prepare_cached(
+        "INSERT INTO events (thread, seq, at, payload)
+         SELECT ?1, seq, at, payload FROM events WHERE thread = ?2 AND seq > ?3 AND seq <= ?4",
+    )?;
+    let (after, upto) = (signed(inherited.after.0)?, signed(inherited.upto.0)?);
+    copy.execute(params![number, from, after, upto])?;
     Ok(())
 }
 
@@ -208,9 +246,13 @@ pub(super) fn delete(db: &Connection, owner: &Owner, lease: Lease) -> Result<boo
     credits::forget(db, lease.thread)?;
     db.prepare_cached("INSERT OR IGNORE INTO deleted (id) VALUES (?1)")?
         .execute([lease.thread.to_string()])?;
-    let mut delete = db.prepare_cached("DELETE FROM threads WHERE id = ?1 RETURNING tenant")?;
-    let tenant = delete.query_row([lease.thread.to_string()], |row| row.get::<_, String>(0));
-    let Some(tenant) = tenant.optional()? else {
+    let listed = "coalesce(json_extract(summary, '$.card.ephemeral'), 0) = 0";
+    let delete = format!("DELETE FROM threads WHERE id = ?1 RETURNING tenant, {listed}");
+    let mut delete = db.prepare_cached(&delete)?;
+    let deleted = delete.query_row([lease.thread.to_string()], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?))
+    });
+    let Some((tenant, listed)) = deleted.optional()? else {
         return Ok(false);
     };
     let change = ListChange {
@@ -218,7 +260,7 @@ pub(super) fn delete(db: &Connection, owner: &Owner, lease: Lease) -> Result<boo
         what: ListEntry::Thread(lease.thread),
         is_new: false,
     };
-    if has_readers(db, owner)? {
+    if listed && has_readers(db, owner)? {
         note(db, owner, &change)?;
     }
     Ok(true)

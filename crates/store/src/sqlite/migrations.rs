@@ -7,13 +7,14 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::{Result, StoreError};
 
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("../../migrations/sqlite/1_first.sql"),
     include_str!("../../migrations/sqlite/2_records.sql"),
     include_str!("../../migrations/sqlite/3_turns.sql"),
     include_str!("../../migrations/sqlite/4_changes.sql"),
     include_str!("../../migrations/sqlite/5_deleted.sql"),
     include_str!("../../migrations/sqlite/6_credits.sql"),
+    include_str!("../../migrations/sqlite/7_orders.sql"),
 ];
 
 /// How many steps there are.

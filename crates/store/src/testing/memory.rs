@@ -122,6 +122,9 @@ impl Store for MemoryStore {
         let Some(removed) = world.threads.remove(&lease.thread) else {
             return Ok(false);
         };
+        if removed.thread.card.ephemeral {
+            return Ok(true);
+        }
         let change = ListChange {
             tenant: removed.thread.card.tenant,
             what: ListEntry::Thread(lease.thread),

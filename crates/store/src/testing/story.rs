@@ -8,6 +8,8 @@ mod elsewhere;
 mod leases;
 mod lists;
 mod log;
+mod orders;
+mod pasts;
 mod props;
 mod records;
 mod turns;
@@ -29,9 +31,15 @@ pub async fn tell(open: impl Fn() -> SharedStore) {
     turns::a_turn_is_indexed_from_its_start_to_its_end(&open).await;
     turns::turns_are_paged_both_ways_from_the_last_reset(&open()).await;
 
+    pasts::turns_are_taken_back_and_their_places_given_again(&open()).await;
+    pasts::a_thread_begins_with_the_past_of_another(&open).await;
+
     lists::threads_are_listed_newest_first(&open()).await;
     lists::pages_stay_in_place_while_threads_come(&open()).await;
     lists::what_is_left_out_takes_no_room_in_a_page(&open()).await;
+    orders::threads_are_listed_by_any_time_both_ways(&open()).await;
+    orders::threads_are_left_out_before_a_page_is_cut(&open()).await;
+    orders::words_are_found_as_they_are(&open()).await;
     lists::a_client_id_names_one_thread_of_its_tenant(&open()).await;
     lists::settings_and_counters_outlive_the_process(&open).await;
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use super::{Deed, Signal, Tongue};
+use super::{Deed, OrderDeed, PastDeed, Signal, Tongue};
 
 /// Whom it speaks to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,8 +31,6 @@ pub struct Codex {
     next: VecDeque<String>,
     /// Asks that come behind a resumed thread before it counts as connected.
     owed_ask: bool,
-    /// What was said to a running turn is shown as its item.
-    steering: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,6 +42,8 @@ enum Expects {
     Result,
     /// Something that notifications tell.
     Told,
+    /// A thread to go on in.
+    Fork,
 }
 
 impl Codex {
@@ -59,7 +59,6 @@ impl Codex {
             waiting: Vec::new(),
             next: VecDeque::new(),
             owed_ask: false,
-            steering: false,
         }
     }
 
@@ -106,6 +105,32 @@ impl Codex {
         self.respond(&json!({ "answers": { question: { "answers": answers } } }))
     }
 
+    fn order(&mut self, thread: &Value, order: &OrderDeed) -> String {
+        let only = json!({ "threadId": thread });
+        match order {
+            OrderDeed::Compact => self.request(Expects::Told, "thread/compact/start", &only),
+            OrderDeed::Review => {
+                let target = json!({ "type": "uncommittedChanges" });
+                let params = json!({ "threadId": thread, "target": target, "delivery": "inline" });
+                self.request(Expects::Turn, "review/start", &params)
+            }
+            OrderDeed::Shell(line) => {
+                let params = json!({ "threadId": thread, "command": line, "timeoutMs": null });
+                self.request(Expects::Told, "thread/shellCommand", &params)
+            }
+            OrderDeed::Terminals => {
+                self.request(Expects::Result, "thread/backgroundTerminals/list", &only)
+            }
+            OrderDeed::Clean => {
+                self.request(Expects::Result, "thread/backgroundTerminals/clean", &only)
+            }
+            OrderDeed::Type(text) => {
+                let params = json!({ "threadId": thread, "processId": "1", "text": text });
+                self.request(Expects::Result, "dragoman/terminals/write", &params)
+            }
+        }
+    }
+
     /// A control frame of Zane's.
     fn control(&mut self, frame: &Value) -> Vec<Signal> {
         match (frame["type"].as_str(), self.resumes.clone()) {
@@ -115,7 +140,7 @@ impl Codex {
             }
             (Some("orbit.hello"), None) => self.open(),
             (Some("orbit.subscribed"), Some(_)) => self.open(),
-            (Some("orbit.subscribed"), None) => return vec![Signal::Connected],
+            (Some("orbit.subscribed"), None) => return vec![Signal::Connected, Signal::Done],
             _ => {}
         }
         Vec::new()
@@ -134,6 +159,10 @@ impl Codex {
                 self.turn = Some(turn.to_owned());
             }
             Expects::Result => return Ok(vec![Signal::Done]),
+            Expects::Fork => {
+                let id = result["thread"]["id"].as_str();
+                self.thread = Some(id.context("a thread's id")?.to_owned());
+            }
             Expects::Told => {}
         }
         Ok(Vec::new())
@@ -166,12 +195,6 @@ impl Codex {
             }
             "turn/completed" => vec![Signal::Rest],
             "thread/name/updated" | "thread/archived" | "thread/unarchived" => vec![Signal::Done],
-            "item/completed"
-                if params["item"]["type"] == "userMessage"
-                    && std::mem::take(&mut self.steering) =>
-            {
-                vec![Signal::Done]
-            }
             _ => Vec::new(),
         }
     }
@@ -179,7 +202,7 @@ impl Codex {
     /// Zane's client subscribes to what it has started.
     fn started(&mut self) -> Vec<Signal> {
         match (self.form, &self.thread) {
-            (Form::Codex, _) => vec![Signal::Connected],
+            (Form::Codex, _) => vec![Signal::Connected, Signal::Done],
             (Form::Zane, thread) => {
                 let frame = json!({ "type": "orbit.subscribe", "threadId": thread });
                 self.next.push_back(frame.to_string());
@@ -243,8 +266,7 @@ impl Tongue for Codex {
                 let turn = self.turn.as_deref().context("no turn yet")?;
                 let input = json!([{ "type": "text", "text": text }]);
                 let params = json!({ "threadId": thread, "input": input, "expectedTurnId": turn });
-                self.steering = true;
-                self.request(Expects::Told, "turn/steer", &params)
+                self.request(Expects::Result, "turn/steer", &params)
             }
             Deed::Read => match self.form {
                 Form::Zane => self.request(Expects::Result, "thread/resume", &only),
@@ -269,6 +291,21 @@ impl Tongue for Codex {
             Deed::Unarchive => {
                 let params = json!({ "threadId": thread });
                 self.request(Expects::Told, "thread/unarchive", &params)
+            }
+            Deed::Order(order) => self.order(&thread, order),
+            Deed::Past(PastDeed::Fork) => self.request(Expects::Fork, "thread/fork", &only),
+            Deed::Past(PastDeed::Rollback(turns)) => {
+                let params = json!({ "threadId": thread, "numTurns": turns });
+                // Zane's client is given the thread anew, behind the result.
+                let expects = match self.form {
+                    Form::Codex => Expects::Result,
+                    Form::Zane => Expects::Told,
+                };
+                self.request(expects, "thread/rollback", &params)
+            }
+            Deed::Past(PastDeed::Aside) => {
+                let params = json!({ "ephemeral": true });
+                self.request(Expects::Told, "thread/start", &params)
             }
             Deed::Reset
             | Deed::Close

@@ -60,6 +60,7 @@ impl Tongue for Cowork {
             Deed::Steer(_)
             | Deed::Archive
             | Deed::Unarchive
+            | Deed::Order(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => return Ok(None),
             Deed::Checkpoint | Deed::Restore(_) | Deed::DeleteCheckpoint(_) | Deed::Checkpoints => {
@@ -70,6 +71,7 @@ impl Tongue for Cowork {
             }
             Deed::Skill(deed) => self.skill(deed)?,
             Deed::Setting(deed) => self.setting(deed)?,
+            Deed::Past(_) => return Ok(None),
             Deed::Close => self.frame("session_close", &[])?,
         }))
     }

@@ -37,9 +37,11 @@ impl Tongue for Cowork1 {
             | Deed::Title(_)
             | Deed::Archive
             | Deed::Unarchive
+            | Deed::Order(_)
             | Deed::Close
             | Deed::Skill(_)
             | Deed::Setting(_)
+            | Deed::Past(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => Ok(None),
             Deed::Checkpoint | Deed::Restore(_) | Deed::DeleteCheckpoint(_) | Deed::Checkpoints => {

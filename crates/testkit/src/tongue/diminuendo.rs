@@ -79,8 +79,10 @@ impl Tongue for Diminuendo {
             | Deed::Checkpoint
             | Deed::Restore(_)
             | Deed::DeleteCheckpoint(_)
+            | Deed::Order(_)
             | Deed::Skill(_)
             | Deed::Setting(_)
+            | Deed::Past(_)
             | Deed::Checkpoints => return Ok(None),
         }))
     }

@@ -95,6 +95,7 @@ impl Tongue for Pioneer {
             | Deed::Reset
             | Deed::Archive
             | Deed::Unarchive
+            | Deed::Order(_)
             | Deed::Close
             | Deed::Checkpoint
             | Deed::Restore(_)
@@ -102,6 +103,7 @@ impl Tongue for Pioneer {
             | Deed::Checkpoints
             | Deed::Skill(_)
             | Deed::Setting(_)
+            | Deed::Past(_)
             | Deed::FileHistory(_)
             | Deed::FileVersion { .. } => {
                 return Ok(None);

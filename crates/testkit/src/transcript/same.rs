@@ -144,6 +144,10 @@ impl Same {
 
 fn duration(before: &str, text: &str) -> Option<(String, usize)> {
     let digits = count_digits(text);
+    // How long a command has run, in words: `1.0 s`.
+    if before.ends_with("· ") && digits > 0 && looks_like(&text[digits..], ".d s") {
+        return Some(("0.0 s".to_owned(), digits + ".d s".len()));
+    }
     let is_duration = digits > 0 && DURATIONS.iter().any(|key| before.ends_with(key));
     is_duration.then(|| ("0".to_owned(), digits))
 }

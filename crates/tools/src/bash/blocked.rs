@@ -27,30 +27,40 @@ pub(super) enum Stopped {
 
 impl Stopped {
     /// For the model, behind what the command said.
-    pub fn note(&self) -> String {
-        let named = |name: &Option<String>| {
-            let name = name.as_ref().map(|name| format!(" ({name})"));
-            name.unwrap_or_default()
-        };
-        let (wanted, escalate) = match self {
-            Stopped::Writing(path) => (
-                format!("it wanted to write{} where it may not", named(path)),
-                "outside",
-            ),
-            Stopped::WritingInside => (
-                "it wanted to write in the workspace, which this thread may only read".to_owned(),
-                "write",
-            ),
-            Stopped::Network(host) => (format!("it wanted the network{}", named(host)), "network"),
-            Stopped::Reaching(path) => (
-                format!("it wanted something{} that is closed to it", named(path)),
-                "outside",
-            ),
+    pub fn note(&self, scope: &Scope) -> String {
+        let wanted = self.wanted();
+        if scope.outside.no_more {
+            return format!(
+                "[the sandbox stopped this: {wanted}. You are planning, so nothing more is given.]"
+            );
+        }
+        let escalate = match self {
+            Stopped::WritingInside => "write",
+            Stopped::Network(_) => "network",
+            Stopped::Writing(_) | Stopped::Reaching(_) => "outside",
         };
         format!(
             "[the sandbox stopped this: {wanted}. If the task needs it, call again with \
              \"escalate\": \"{escalate}\" and a \"reason\"; the user is asked then.]"
         )
+    }
+
+    /// As in "the sandbox stopped this: …".
+    pub fn wanted(&self) -> String {
+        let named = |name: &Option<String>| {
+            let name = name.as_ref().map(|name| format!(" ({name})"));
+            name.unwrap_or_default()
+        };
+        match self {
+            Stopped::Writing(path) => format!("it wanted to write{} where it may not", named(path)),
+            Stopped::WritingInside => {
+                "it wanted to write in the workspace, which this thread may only read".to_owned()
+            }
+            Stopped::Network(host) => format!("it wanted the network{}", named(host)),
+            Stopped::Reaching(path) => {
+                format!("it wanted something{} that is closed to it", named(path))
+            }
+        }
     }
 }
 
@@ -360,11 +370,16 @@ mod tests {
 
     #[test]
     fn the_note_says_what_was_wanted_and_how_to_ask_for_it() {
-        let note = Stopped::Network(Some("example.com".to_owned())).note();
+        let mut scope = crate::scratch::Scratch::new().scope();
+        let stopped = Stopped::Network(Some("example.com".to_owned()));
+        let note = stopped.note(&scope);
         assert_eq!(
             note,
             "[the sandbox stopped this: it wanted the network (example.com). If the task needs it, \
              call again with \"escalate\": \"network\" and a \"reason\"; the user is asked then.]"
         );
+        scope.outside.no_more = true;
+        let note = stopped.note(&scope);
+        assert!(!note.contains("escalate"), "{note}");
     }
 }

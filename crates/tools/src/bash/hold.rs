@@ -17,7 +17,7 @@ pub(super) struct Hold {
     pub sandbox: Sandbox,
     pub scope: Scope,
     pub outside: bool,
-    directory: PathBuf,
+    pub directory: PathBuf,
     writes_to: WritesTo,
     input: bool,
     reach: JobReach,
@@ -58,6 +58,15 @@ impl Hold {
             },
             input: order.background,
         })
+    }
+
+    /// The same without the fence.
+    pub fn let_out(&self) -> Hold {
+        Hold {
+            outside: true,
+            reach: JobReach::Escalated,
+            ..self.clone()
+        }
     }
 
     /// For a command that has nothing of its own: no network and no input.

@@ -36,6 +36,49 @@ async fn one_place_is_changed_and_told_as_a_diff() {
 }
 
 #[tokio::test]
+async fn a_preview_is_what_the_change_will_be_and_changes_nothing() {
+    use crate::patch::PatchTool;
+    use crate::write::WriteTool;
+
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+2\n*** End Patch";
+    let calls: [(&dyn Tool, Value); 4] = [
+        (
+            &EditTool,
+            json!({"filePath": "a.txt", "oldString": "two", "newString": "2"}),
+        ),
+        (&PatchTool, json!({"input": patch})),
+        (&WriteTool, json!({"filePath": "new.txt", "content": "x\n"})),
+        (
+            &WriteTool,
+            json!({"filePath": "a.txt", "content": "x\n", "append": true}),
+        ),
+    ];
+    for (tool, input) in calls {
+        let scratch = Scratch::new();
+        let before = "0\n".repeat(40) + "two\nthree\n";
+        std::fs::write(scratch.path("a.txt"), &before).unwrap();
+        let cx = scratch.cx(&Arc::default());
+        let preview = tool.preview(&cx.scope, &cx.seen, &input);
+        assert_eq!(
+            std::fs::read_to_string(scratch.path("a.txt")).unwrap(),
+            before
+        );
+        assert!(!scratch.path("new.txt").exists());
+        let Ok(ToolOutput::Files { changes, .. }) = tool.run(&cx, input).await else {
+            panic!("{} changes files", tool.name());
+        };
+        assert_eq!(preview, changes, "{}", tool.name());
+    }
+    let scratch = Scratch::new();
+    let cx = scratch.cx(&Arc::default());
+    let outside = json!({"filePath": "/etc/passwd", "oldString": "root", "newString": "x"});
+    assert!(
+        EditTool.preview(&cx.scope, &cx.seen, &outside).is_empty(),
+        "nothing is read that may not be changed"
+    );
+}
+
+#[tokio::test]
 async fn all_places_are_changed_on_request() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path("a"), "x x x").unwrap();

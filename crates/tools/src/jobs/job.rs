@@ -1,10 +1,13 @@
 //! One job: a command in the background, and what the model has seen of it.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+use vocabulary::{BackgroundTerminal, ToolCall};
 
 use crate::Scope;
 use crate::bash::command::{EndedBy, NoEnd, RunningCommand, Waited};
@@ -13,6 +16,12 @@ use crate::sandbox::Mode;
 
 /// How much of a command line is shown in lists.
 const LINE_CHARS_MAX: usize = 80;
+/// What a model is told of what a person typed: so many texts, each so long.
+const TYPED_KEPT_MAX: usize = 16;
+const TYPED_CHARS_MAX: usize = 200;
+/// A command that does not read its input must not hold up who types.
+const TYPING_MAX: Duration = Duration::from_secs(5);
+const NO_INPUT: &str = "it has no input";
 const NOTHING_NEW: &str = "[no new output]";
 
 /// What a job may reach.
@@ -33,14 +42,29 @@ pub(crate) struct JobFence {
     pub takes_input: bool,
 }
 
+impl JobFence {
+    /// Whether it can change nothing, whatever is typed to it.
+    pub fn only_reads(&self) -> bool {
+        self.reach == JobReach::Fenced && self.scope.read_only
+    }
+}
+
 pub(crate) struct JobStart {
     pub line: String,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// The call that started it.
+    pub call: Option<Arc<ToolCall>>,
     pub fence: JobFence,
 }
 
 pub(crate) struct BackgroundJob {
     pub id: u32,
     line: String,
+    directory: PathBuf,
+    pub call: Option<Arc<ToolCall>>,
+    /// What a person typed to it, as far as the model does not know.
+    typed: Mutex<Vec<String>>,
     pub fence: JobFence,
     pub command: RunningCommand,
     /// Whether the model knows that it has ended.
@@ -58,6 +82,9 @@ impl BackgroundJob {
         BackgroundJob {
             id,
             line: start.line,
+            directory: start.directory,
+            call: start.call,
+            typed: Mutex::default(),
             fence: start.fence,
             command,
             end_is_known: AtomicBool::new(false),
@@ -163,6 +190,40 @@ impl BackgroundJob {
     pub fn take_news(&self) -> Option<String> {
         let is_news = !self.is_running() && !self.end_is_known.swap(true, Ordering::Relaxed);
         is_news.then(|| self.news())
+    }
+
+    /// What a person typed to it since the model was last told.
+    pub fn take_typed(&self) -> Vec<String> {
+        let mut typed = self.typed.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = self.id;
+        let told = |text: String| format!("the user typed to job {id}: {text:?}");
+        std::mem::take(&mut *typed).into_iter().map(told).collect()
+    }
+
+    /// A person writes to it.
+    pub async fn type_to(&self, text: &str) -> Result<(), String> {
+        if !self.fence.takes_input {
+            return Err(NO_INPUT.to_owned());
+        }
+        let bytes = text.as_bytes().to_vec();
+        let write = self.command.write(bytes, false);
+        let written = tokio::time::timeout(TYPING_MAX, write).await;
+        written.unwrap_or_else(|_| Err("it does not read what is typed".to_owned()))?;
+        let mut typed = self.typed.lock().unwrap_or_else(PoisonError::into_inner);
+        if typed.len() < TYPED_KEPT_MAX {
+            typed.push(text.chars().take(TYPED_CHARS_MAX).collect());
+        }
+        Ok(())
+    }
+
+    /// As people see it in a list.
+    pub fn as_terminal(&self) -> BackgroundTerminal {
+        BackgroundTerminal {
+            process: self.id,
+            item: self.call.as_ref().map(|call| call.item.clone()),
+            line: self.line.clone(),
+            directory: self.directory.clone(),
+        }
     }
 
     pub fn ask_to_end(&self, why: &'static str) {

@@ -34,6 +34,8 @@ pub enum SpawnKind {
     Explore,
     Research,
     General,
+    /// For the server's own reviews: no call can ask for it.
+    Review,
     /// One that somebody wrote down, by its name alone.
     Named(String),
     Own(Arc<OwnKind>),
@@ -48,6 +50,8 @@ impl SpawnKind {
             SpawnKind::Explore => "explore",
             SpawnKind::Research => "research",
             SpawnKind::General => "general",
+            // No file of a kind can have this name.
+            SpawnKind::Review => "review of changes",
             SpawnKind::Named(name) => name,
             SpawnKind::Own(own) => &own.name,
         }
@@ -56,7 +60,7 @@ impl SpawnKind {
     /// Whether it has no tool that changes anything.
     pub fn only_reads(&self) -> bool {
         match self {
-            SpawnKind::Explore | SpawnKind::Research => true,
+            SpawnKind::Explore | SpawnKind::Research | SpawnKind::Review => true,
             SpawnKind::General | SpawnKind::Named(_) | SpawnKind::Own(_) => false,
         }
     }

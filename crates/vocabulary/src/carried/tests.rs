@@ -72,6 +72,7 @@ fn call() -> Arc<ToolCall> {
         effects: Default::default(),
         native: None,
         problem: None,
+        by_user: false,
         agent: None,
     })
 }
@@ -93,6 +94,7 @@ fn finished() -> Fact {
         reasoning: vec![(ReasoningKind::Summary, "because".to_owned())],
         usage: None,
         model: Some(Arc::new(model())),
+        started_at: None,
     })
 }
 
@@ -102,6 +104,7 @@ fn events() -> Vec<Event> {
         outcome: ToolOutcome::NotRun {
             why: "no".to_owned(),
         },
+        duration_ms: None,
     };
     let of_call = [ToolFact::Planned { content: 1 }, ToolFact::Started, ended];
     let of_call = of_call.map(|what| Fact::tool(tag(4), call(), what));

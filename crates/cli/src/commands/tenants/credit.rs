@@ -1,14 +1,17 @@
 //! `dragoman tenants credit`: what a tenant may still spend.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
+use identity::Directory;
 use serde_json::{Value, json};
 use server::database;
 use store::{Credit, CreditChange, SharedStore};
 use vocabulary::TenantId;
 
+use super::check_known;
 use crate::commands::checkpoints::words;
 
 const EXAMPLES: &str = "\
@@ -49,7 +52,12 @@ pub async fn run(arguments: CreditArguments, json: bool, home: &Path) -> anyhow:
     let credit = match (open(home, change.is_some()).await?, change) {
         (None, _) => None,
         (Some(store), None) => store.credit(&tenant).await?,
-        (Some(store), Some(change)) => store.change_credit(&tenant, change).await?,
+        (Some(store), Some(change)) => {
+            if !tenant.is_local() {
+                check_known(&Directory::new(Arc::clone(&store)), &tenant).await?;
+            }
+            store.change_credit(&tenant, change).await?
+        }
     };
     match json {
         true => words::say_json(&for_programs(&tenant, credit)),

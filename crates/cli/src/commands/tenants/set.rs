@@ -8,6 +8,7 @@ use engine::TenantTerms;
 use serde_json::json;
 use vocabulary::{Approvals, TenantId};
 
+use super::{check_known, open};
 use crate::commands::checkpoints::words;
 use crate::config::values::micro_dollars;
 
@@ -42,7 +43,7 @@ pub struct SetArguments {
     /// none, and whether it may use external agents
     #[arg(long, value_name = "true|false")]
     pub full_access: Option<bool>,
-    /// When its new threads ask: ask, auto or never
+    /// When its new threads ask: ask, auto, on-failure or never
     #[arg(long, value_name = "MODE", value_parser = approvals)]
     pub approvals: Option<Approvals>,
     /// The most a turn of its may cost, in dollars
@@ -58,20 +59,26 @@ fn approvals(text: &str) -> Result<Approvals, String> {
         "ask" => Ok(Approvals::Ask),
         "auto" => Ok(Approvals::Auto),
         "never" => Ok(Approvals::Never),
-        _ => Err("write ask, auto or never".to_owned()),
+        "on-failure" => Ok(Approvals::OnFailure),
+        _ => Err("write ask, auto, on-failure or never".to_owned()),
     }
 }
 
-pub fn run(arguments: SetArguments, json: bool, home: &Path) -> anyhow::Result<()> {
+pub async fn run(arguments: SetArguments, json: bool, home: &Path) -> anyhow::Result<()> {
     let tenant = TenantId::new(arguments.tenant.as_str());
     ensure!(
         !tenant.is_local(),
         "`local` is the server's own user: its settings are the server's (docs/configuration.md)"
     );
-    let before = TenantTerms::read(home, &tenant)?;
+    check_known(&open(home, "tenants").await?, &tenant).await?;
+    set(&tenant, arguments, json, home)
+}
+
+fn set(tenant: &TenantId, arguments: SetArguments, json: bool, home: &Path) -> anyhow::Result<()> {
+    let before = TenantTerms::read(home, tenant)?;
     let terms = changed(before.clone(), &arguments);
     if terms != before {
-        terms.write(home, &tenant)?;
+        terms.write(home, tenant)?;
     }
     match json {
         true => words::say_json(&json!({
@@ -82,7 +89,7 @@ pub fn run(arguments: SetArguments, json: bool, home: &Path) -> anyhow::Result<(
             "approvals": terms.approvals,
             "budgets": terms.budgets,
         })),
-        false => words::say(for_people(&tenant, &terms)),
+        false => words::say(for_people(tenant, &terms)),
     }
 }
 
@@ -118,6 +125,8 @@ fn for_people(tenant: &TenantId, terms: &TenantTerms) -> String {
 
 #[cfg(test)]
 mod tests {
+    use identity::MemberChange;
+
     use super::*;
 
     fn wanted() -> SetArguments {
@@ -133,8 +142,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_not_named_stays_and_what_is_wrong_changes_nothing() {
+    #[tokio::test]
+    async fn what_is_not_named_stays_and_what_is_wrong_changes_nothing() {
         let scratch = tempfile::tempdir().expect("a directory");
         let (home, own) = (scratch.path().join("home"), scratch.path().join("own"));
         for path in [&home, &own] {
@@ -142,17 +151,21 @@ mod tests {
         }
         let tenant = TenantId::new("acme");
         let set = |wanted| run(wanted, true, &home);
+        let known = MemberChange::default();
+        let directory = open(&home, "tenants").await.expect("opened");
+        let made = directory.create_tenant("acme", "Acme", "alice", &known);
+        made.await.expect("made");
         let first = SetArguments {
             directory: Some(own.clone()),
             shared_keys: Some(true),
             ..wanted()
         };
-        set(first).expect("set");
+        set(first).await.expect("set");
         let second = SetArguments {
             turn_cost: Some(500_000),
             ..wanted()
         };
-        set(second).expect("set");
+        set(second).await.expect("set");
         let terms = TenantTerms::read(&home, &tenant).expect("read");
         assert_eq!(terms.directory, Some(own));
         assert!(terms.shared_keys && !terms.full_access);
@@ -161,10 +174,11 @@ mod tests {
             directory: Some(home.join("tenants")),
             ..wanted()
         };
-        assert!(set(in_data).is_err());
-        for name in ["local", "../acme", "Acme", ""] {
+        assert!(set(in_data).await.is_err());
+        for name in ["local", "../acme", "Acme", "acne", ""] {
             let tenant = name.to_owned();
-            assert!(set(SetArguments { tenant, ..wanted() }).is_err(), "{name}");
+            let set = set(SetArguments { tenant, ..wanted() });
+            assert!(set.await.is_err(), "{name}");
         }
         assert_eq!(TenantTerms::read(&home, &tenant).expect("read"), terms);
     }

@@ -3,17 +3,20 @@
 use std::borrow::Cow;
 
 use vocabulary::{
-    FileChange, FileChangeKind, FileSubject, Item, ItemId, ReasoningKind, Subject, ThreadCard,
-    ToolCall, ToolOutcome, ToolOutput, TurnId, UserInput,
+    FileChange, FileChangeKind, FileSubject, Image, InputPiece, Item, ItemId, ReasoningKind,
+    Subject, TextMark, ThreadCard, ToolCall, ToolOutcome, ToolOutput, TurnId, UserInput,
+    reasoning_parts,
 };
 
-use super::{EventForClient, notify};
+use super::searches::{self, LookUp};
+use super::{EventForClient, agents, stream};
 use crate::codex::Endpoint;
 use crate::codex::wire::item::{
     CommandAction, DynamicToolCallOutputContentItem, FileUpdateChange, ItemStatus,
     McpToolCallError, McpToolCallResult, PatchChangeKind, ThreadItem, UserContent,
 };
 use crate::codex::wire::notice::{ItemCompleted, ItemStarted};
+use crate::codex::wire::params::{ByteRange, TextElement};
 use crate::content::{McpContent, mcp_content, structured};
 use crate::{Frame, images};
 
@@ -27,7 +30,7 @@ pub fn started(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) ->
         started_at_ms: told.event.at.millis(),
         item,
     };
-    notify("item/started", &params)
+    told.notify("item/started", &params)
 }
 
 pub fn completed(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Frame {
@@ -37,7 +40,7 @@ pub fn completed(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) 
         completed_at_ms: told.event.at.millis(),
         item,
     };
-    notify("item/completed", &params)
+    told.notify("item/completed", &params)
 }
 
 pub fn said(input: &UserInput) -> ThreadItem<'_> {
@@ -48,19 +51,60 @@ pub fn said(input: &UserInput) -> ThreadItem<'_> {
     }
 }
 
-/// What a picture alone says has no text beside it.
+/// As it was said, piece by piece.
 fn content(input: &UserInput) -> Vec<UserContent<'_>> {
+    let in_order = in_order(input).filter(|_| !input.pieces.is_empty());
+    in_order.unwrap_or_else(|| usual_content(input))
+}
+
+/// What a picture alone says has no text beside it.
+fn usual_content(input: &UserInput) -> Vec<UserContent<'_>> {
     let (text, images) = (input.shown(), &input.images);
     let words = UserContent::Text {
         text,
-        text_elements: [],
+        text_elements: Vec::new(),
     };
     let words = (!text.is_empty() || images.is_empty()).then_some(words);
-    let pictures = images.iter().map(|image| match images::show(image) {
+    words
+        .into_iter()
+        .chain(images.iter().map(picture))
+        .collect()
+}
+
+/// Nothing where the pieces are not those of this text and these pictures.
+fn in_order(input: &UserInput) -> Option<Vec<UserContent<'_>>> {
+    let (text, mut images) = (input.shown(), input.images.iter());
+    let (mut content, mut from) = (Vec::new(), 0);
+    for piece in &input.pieces {
+        content.push(match piece {
+            InputPiece::Image => picture(images.next()?),
+            InputPiece::Text { bytes, marks } => {
+                let end = from + bytes;
+                let words = text.get(from..end)?;
+                from = end + 1;
+                UserContent::Text {
+                    text: words,
+                    text_elements: marks.iter().map(element).collect(),
+                }
+            }
+        });
+    }
+    Some(content)
+}
+
+fn element(mark: &TextMark) -> TextElement {
+    let (start, end) = (mark.start, mark.end);
+    TextElement {
+        byte_range: ByteRange { start, end },
+        placeholder: mark.placeholder.clone(),
+    }
+}
+
+fn picture(image: &Image) -> UserContent<'_> {
+    match images::show(image) {
         images::ImageLink::Url(url) => UserContent::Image { url },
         images::ImageLink::Path(path) => UserContent::LocalImage { path },
-    });
-    words.into_iter().chain(pictures).collect()
+    }
 }
 
 pub fn compacted(item: &ItemId) -> ThreadItem<'_> {
@@ -68,11 +112,21 @@ pub fn compacted(item: &ItemId) -> ThreadItem<'_> {
 }
 
 /// What the model wrote; a file that it made has no place in this protocol.
-pub fn written<'a>(item: &'a ItemId, body: &'a Item) -> Option<ThreadItem<'a>> {
+pub fn written<'a>(endpoint: Endpoint, item: &'a ItemId, body: &'a Item) -> Option<ThreadItem<'a>> {
     let id = item.as_str();
     match body {
         Item::AgentMessage { text, .. } => Some(ThreadItem::AgentMessage { id, text }),
-        Item::Reasoning { kind, text, .. } => Some(reasoning(id, *kind, text)),
+        Item::Plan { text, .. } => Some(ThreadItem::Plan { id, text }),
+        Item::Reasoning {
+            kind, text, breaks, ..
+        } => Some(reasoning(
+            endpoint,
+            id,
+            *kind,
+            reasoning_parts(text, breaks),
+        )),
+        Item::ReviewEntered { review } => Some(ThreadItem::EnteredReviewMode { id, review }),
+        Item::ReviewExited { review } => Some(ThreadItem::ExitedReviewMode { id, review }),
         Item::File { .. } => None,
     }
 }
@@ -82,14 +136,15 @@ pub fn is_silent(body: &Item) -> bool {
     matches!(body, Item::Reasoning { text, .. } if text.is_empty())
 }
 
-pub fn reasoning<'a>(id: &'a str, kind: ReasoningKind, text: &'a str) -> ThreadItem<'a> {
-    let thought: Vec<_> = Some(text)
-        .filter(|text| !text.is_empty())
-        .into_iter()
-        .collect();
-    let (summary, content) = match kind {
-        ReasoningKind::Summary => (thought, Vec::new()),
-        ReasoningKind::Reasoning => (Vec::new(), thought),
+pub fn reasoning<'a>(
+    endpoint: Endpoint,
+    id: &'a str,
+    kind: ReasoningKind,
+    parts: Vec<&'a str>,
+) -> ThreadItem<'a> {
+    let (summary, content) = match stream::shown_as(endpoint, kind) {
+        ReasoningKind::Summary => (parts, Vec::new()),
+        ReasoningKind::Reasoning => (Vec::new(), parts),
     };
     ThreadItem::Reasoning {
         id,
@@ -104,7 +159,8 @@ pub enum CallProgress<'a> {
     Running,
     /// With what it has written so far.
     Writing(&'a str),
-    Ended(&'a ToolOutcome),
+    /// How, and how long it ran if it did.
+    Ended(&'a ToolOutcome, Option<u64>),
 }
 
 /// A call as an item; none for plans and questions, which have notifications of their own.
@@ -114,7 +170,14 @@ pub fn called<'a>(
     call: &'a ToolCall,
     shown: CallProgress<'a>,
 ) -> Option<ThreadItem<'a>> {
+    match searches::look_up(card, call, shown) {
+        LookUp::Item(item) => return Some(item),
+        LookUp::NotKnownYet => return None,
+        LookUp::None => {}
+    }
     match &call.subject {
+        // A review is told by its two ends, and what is done for it.
+        Subject::Other if call.by_user => None,
         Subject::Command { line, directory } => {
             let place = match directory {
                 Some(directory) => {
@@ -125,12 +188,17 @@ pub fn called<'a>(
             };
             Some(command(endpoint, (line, place), call, shown))
         }
-        Subject::Files(files) if call.effects.writes => Some(file_change(call, files, shown)),
+        Subject::Files(files) if call.effects.writes => {
+            Some(file_change((endpoint, card), call, files, shown))
+        }
+        Subject::Agent { prompt } => Some(agents::spawned(card, call, prompt, shown)),
         Subject::Mcp { server, tool } => Some(tool_call(call, (server, tool), shown)),
-        Subject::Files(_) | Subject::Web { .. } | Subject::Other => Some(match endpoint {
-            Endpoint::Codex => dynamic_call(call, shown),
-            Endpoint::Zane => tool_call(call, (SERVER, &call.name), shown),
-        }),
+        Subject::Files(_) | Subject::Search { .. } | Subject::Web { .. } | Subject::Other => {
+            Some(match endpoint {
+                Endpoint::Codex => dynamic_call(call, shown),
+                Endpoint::Zane => tool_call(call, (SERVER, &call.name), shown),
+            })
+        }
         Subject::Question | Subject::Plan => None,
     }
 }
@@ -138,16 +206,16 @@ pub fn called<'a>(
 fn status(shown: CallProgress<'_>) -> ItemStatus {
     match shown {
         CallProgress::Running | CallProgress::Writing(_) => ItemStatus::InProgress,
-        CallProgress::Ended(ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. }))
+        CallProgress::Ended(ToolOutcome::Succeeded(ToolOutput::Command { exit_code, .. }), _)
             if *exit_code != 0 =>
         {
             ItemStatus::Failed
         }
-        CallProgress::Ended(ToolOutcome::Succeeded(_)) => ItemStatus::Completed,
-        CallProgress::Ended(ToolOutcome::Failed { .. } | ToolOutcome::Interrupted(_)) => {
+        CallProgress::Ended(ToolOutcome::Succeeded(_), _) => ItemStatus::Completed,
+        CallProgress::Ended(ToolOutcome::Failed { .. } | ToolOutcome::Interrupted(_), _) => {
             ItemStatus::Failed
         }
-        CallProgress::Ended(ToolOutcome::Denied(_) | ToolOutcome::NotRun { .. }) => {
+        CallProgress::Ended(ToolOutcome::Denied(_) | ToolOutcome::NotRun { .. }, _) => {
             ItemStatus::Declined
         }
     }
@@ -180,13 +248,16 @@ fn command<'a>(
             | ToolOutput::Json(_)
             | ToolOutput::Content(_),
         )
-        | None => (None, None),
+        | None => (None, duration(shown)),
     };
     ThreadItem::CommandExecution {
         id: call.item.as_str(),
         command: command_line(endpoint, command),
         cwd,
-        source: "agent",
+        source: match call.by_user {
+            true => "userShell",
+            false => "agent",
+        },
         status: status(shown),
         command_actions: vec![CommandAction::Unknown { command }],
         aggregated_output: words(shown),
@@ -196,19 +267,24 @@ fn command<'a>(
 }
 
 fn file_change<'a>(
+    (endpoint, card): (Endpoint, &ThreadCard),
     call: &'a ToolCall,
     files: &'a [FileSubject],
     shown: CallProgress<'a>,
 ) -> ThreadItem<'a> {
+    let path = |path: &'a str| changed_path(endpoint, card, path);
     let changes = match ended_output(shown) {
-        Some(ToolOutput::Files { changes, .. }) => changes.iter().map(changed).collect(),
+        Some(ToolOutput::Files { changes, .. }) => {
+            let changes = changes.iter();
+            changes.map(|change| changed(change, path)).collect()
+        }
         Some(
             ToolOutput::Text(_)
             | ToolOutput::Command { .. }
             | ToolOutput::Json(_)
             | ToolOutput::Content(_),
         )
-        | None => files.iter().map(wanted).collect(),
+        | None => files.iter().map(|file| wanted(file, path)).collect(),
     };
     ThreadItem::FileChange {
         id: call.item.as_str(),
@@ -217,9 +293,23 @@ fn file_change<'a>(
     }
 }
 
-fn changed(change: &FileChange) -> FileUpdateChange<'_> {
+/// The app-server's paths are absolute, and its clients shorten them; Zane's shows what it gets.
+fn changed_path<'a>(endpoint: Endpoint, card: &ThreadCard, path: &'a str) -> Cow<'a, str> {
+    match endpoint {
+        Endpoint::Codex if !path.is_empty() => {
+            let whole = card.directory.join(path);
+            Cow::Owned(whole.to_string_lossy().into_owned())
+        }
+        Endpoint::Codex | Endpoint::Zane => Cow::Borrowed(path),
+    }
+}
+
+fn changed<'a>(
+    change: &'a FileChange,
+    path: impl Fn(&'a str) -> Cow<'a, str>,
+) -> FileUpdateChange<'a> {
     FileUpdateChange {
-        path: &change.path,
+        path: path(&change.path),
         kind: patch_kind(change.kind),
         diff: Cow::Borrowed(&change.diff),
     }
@@ -234,13 +324,16 @@ fn patch_kind(kind: FileChangeKind) -> PatchChangeKind {
 }
 
 /// A change that has not happened: whoever is asked for it sees what it would write.
-fn wanted(file: &FileSubject) -> FileUpdateChange<'_> {
+fn wanted<'a>(
+    file: &'a FileSubject,
+    path: impl Fn(&'a str) -> Cow<'a, str>,
+) -> FileUpdateChange<'a> {
     let (kind, diff) = match &file.preview {
         Some(preview) => (preview.kind, preview.diff.as_str()),
         None => (FileChangeKind::Update, ""),
     };
     FileUpdateChange {
-        path: &file.path,
+        path: path(&file.path),
         kind: patch_kind(kind),
         diff: Cow::Borrowed(diff),
     }
@@ -253,7 +346,7 @@ fn tool_call<'a>(
 ) -> ThreadItem<'a> {
     let (result, error) = match shown {
         CallProgress::Running | CallProgress::Writing(_) => (None, None),
-        CallProgress::Ended(outcome) => match came_of(outcome) {
+        CallProgress::Ended(outcome, _) => match came_of(outcome) {
             Ok(output) => (Some(result(output)), None),
             Err(message) => (None, Some(McpToolCallError { message })),
         },
@@ -266,7 +359,7 @@ fn tool_call<'a>(
         arguments: &call.input,
         result,
         error,
-        duration_ms: None,
+        duration_ms: duration(shown),
     }
 }
 
@@ -274,7 +367,7 @@ fn tool_call<'a>(
 fn dynamic_call<'a>(call: &'a ToolCall, shown: CallProgress<'a>) -> ThreadItem<'a> {
     let ended = match shown {
         CallProgress::Running | CallProgress::Writing(_) => None,
-        CallProgress::Ended(outcome) => Some(came_of(outcome)),
+        CallProgress::Ended(outcome, _) => Some(came_of(outcome)),
     };
     let content_items = ended.map(|ended| match ended {
         Ok(output) => mcp_content(output).into_iter().map(content_item).collect(),
@@ -291,7 +384,7 @@ fn dynamic_call<'a>(call: &'a ToolCall, shown: CallProgress<'a>) -> ThreadItem<'
         status: status_without_declined(shown),
         content_items,
         success: ended.map(|ended| ended.is_ok()),
-        duration_ms: None,
+        duration_ms: duration(shown),
     }
 }
 
@@ -335,30 +428,41 @@ fn result(output: &ToolOutput) -> McpToolCallResult<'_> {
     }
 }
 
+/// How long it ran.
+fn duration(shown: CallProgress<'_>) -> Option<u64> {
+    match shown {
+        CallProgress::Ended(_, duration_ms) => duration_ms,
+        CallProgress::Running | CallProgress::Writing(_) => None,
+    }
+}
+
 fn ended_output(shown: CallProgress<'_>) -> Option<&ToolOutput> {
     match shown {
         CallProgress::Ended(
             ToolOutcome::Succeeded(output)
             | ToolOutcome::Denied(output)
             | ToolOutcome::Interrupted(output),
+            _,
         ) => Some(output),
         CallProgress::Running
         | CallProgress::Writing(_)
-        | CallProgress::Ended(ToolOutcome::Failed { .. } | ToolOutcome::NotRun { .. }) => None,
+        | CallProgress::Ended(ToolOutcome::Failed { .. } | ToolOutcome::NotRun { .. }, _) => None,
     }
 }
 
-fn words(shown: CallProgress<'_>) -> Option<Cow<'_, str>> {
+pub fn words(shown: CallProgress<'_>) -> Option<Cow<'_, str>> {
     match shown {
         CallProgress::Running => None,
         CallProgress::Writing(text) => Some(Cow::Borrowed(text)),
         CallProgress::Ended(
             ToolOutcome::Failed { error: text } | ToolOutcome::NotRun { why: text },
+            _,
         ) => Some(Cow::Borrowed(text)),
         CallProgress::Ended(
             ToolOutcome::Succeeded(output)
             | ToolOutcome::Denied(output)
             | ToolOutcome::Interrupted(output),
+            _,
         ) => Some(output.words()),
     }
 }

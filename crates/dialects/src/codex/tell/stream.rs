@@ -4,7 +4,7 @@ use vocabulary::{
     Growth, Item, ItemId, Opening, ReasoningKind, StreamTag, ToolCall, ToolOutcome, ToolOutput,
 };
 
-use super::{EventForClient, items, notify};
+use super::{EventForClient, items, turn};
 use crate::Frame;
 use crate::codex::Endpoint;
 use crate::codex::wire::item::ThreadItem;
@@ -22,6 +22,10 @@ pub fn started(
             let item = ThreadItem::AgentMessage { id, text: "" };
             vec![items::started(told, &tag.turn, item)]
         }
+        Opening::Plan => {
+            let item = ThreadItem::Plan { id, text: "" };
+            vec![items::started(told, &tag.turn, item)]
+        }
         Opening::Reasoning(kind) => {
             let item = ThreadItem::Reasoning {
                 id,
@@ -29,9 +33,9 @@ pub fn started(
                 content: Vec::new(),
             };
             let mut frames = vec![items::started(told, &tag.turn, item)];
-            if *kind == ReasoningKind::Summary {
-                let part = delta(told, tag, id, Index::Summary, None);
-                frames.push(notify("item/reasoning/summaryPartAdded", &part));
+            if shown_as(told.endpoint, *kind) == ReasoningKind::Summary {
+                let part = delta(told, tag, id, Index::Summary(0), None);
+                frames.push(told.notify("item/reasoning/summaryPartAdded", &part));
             }
             frames
         }
@@ -51,7 +55,13 @@ pub fn finished(
     match told.endpoint {
         Endpoint::Zane if items::is_silent(body) => Vec::new(),
         Endpoint::Zane | Endpoint::Codex => {
-            let written = items::written(item, body);
+            let written = items::written(told.endpoint, item, body);
+            // It grew by nothing, so nothing has told that it began.
+            if let (Item::ReviewEntered { .. } | Item::ReviewExited { .. }, Some(item)) =
+                (body, &written)
+            {
+                return turn::whole(told, &tag.turn, item.clone());
+            }
             let frame = written.map(|item| items::completed(told, &tag.turn, item));
             frame.into_iter().collect()
         }
@@ -65,26 +75,53 @@ pub fn grew(
     growth: &Growth,
     text: &str,
 ) -> Vec<Frame> {
-    let (method, index) = match growth {
-        Growth::Text => ("item/agentMessage/delta", Index::None),
-        Growth::Reasoning(ReasoningKind::Reasoning) => ("item/reasoning/textDelta", Index::Content),
-        Growth::Reasoning(ReasoningKind::Summary) => {
-            ("item/reasoning/summaryTextDelta", Index::Summary)
-        }
+    let id = item.as_str();
+    let (method, index, text) = match growth {
+        Growth::Text => ("item/agentMessage/delta", Index::None, Some(text)),
+        Growth::Plan => ("item/plan/delta", Index::None, Some(text)),
+        Growth::Reasoning { kind, part } => match shown_as(told.endpoint, *kind) {
+            ReasoningKind::Reasoning => (
+                "item/reasoning/textDelta",
+                Index::Content(*part),
+                Some(text),
+            ),
+            ReasoningKind::Summary => (
+                "item/reasoning/summaryTextDelta",
+                Index::Summary(*part),
+                Some(text),
+            ),
+        },
+        Growth::ReasoningPart { kind, part } => match shown_as(told.endpoint, *kind) {
+            // A new number says it.
+            ReasoningKind::Reasoning => return Vec::new(),
+            ReasoningKind::Summary => (
+                "item/reasoning/summaryPartAdded",
+                Index::Summary(*part),
+                None,
+            ),
+        },
         Growth::ToolInput { .. } => return Vec::new(),
     };
-    let params = delta(told, tag, item.as_str(), index, Some(text));
-    vec![notify(method, &params)]
+    vec![told.notify(method, &delta(told, tag, id, index, text))]
+}
+
+/// How a thought is told. The app-server's client shows summaries alone, so that there a thought of which
+/// the provider shows the words themselves is told as one.
+pub fn shown_as(endpoint: Endpoint, kind: ReasoningKind) -> ReasoningKind {
+    match endpoint {
+        Endpoint::Codex => ReasoningKind::Summary,
+        Endpoint::Zane => kind,
+    }
 }
 
 /// What a command prints.
 pub fn wrote(told: EventForClient<'_>, tag: &StreamTag, call: &ToolCall, text: &str) -> Frame {
     let params = delta(told, tag, call.item.as_str(), Index::None, Some(text));
-    notify("item/commandExecution/outputDelta", &params)
+    told.notify("item/commandExecution/outputDelta", &params)
 }
 
-/// What a call has made of files, to Zane's clients before the item is done. The app-server's get it with the item.
-pub fn changed_files(
+/// What a change has made of files, for zane: its client draws it before the item is over.
+pub fn diffed(
     told: EventForClient<'_>,
     tag: &StreamTag,
     call: &ToolCall,
@@ -93,13 +130,13 @@ pub fn changed_files(
     let ToolOutcome::Succeeded(ToolOutput::Files { changes, .. }) = outcome else {
         return None;
     };
-    if told.endpoint == Endpoint::Codex || !call.changes_files() {
+    if told.endpoint != Endpoint::Zane || !call.changes_files() {
         return None;
     }
     let diffs: Vec<&str> = changes.iter().map(|change| change.diff.as_str()).collect();
     let text = diffs.join("\n");
     let params = delta(told, tag, call.item.as_str(), Index::None, Some(&text));
-    (!text.is_empty()).then(|| notify("item/fileChange/outputDelta", &params))
+    (!text.is_empty()).then(|| told.notify("item/fileChange/outputDelta", &params))
 }
 
 /// How far a server's tool is.
@@ -115,14 +152,15 @@ pub fn progressed(
         item_id: call.item.as_str(),
         message,
     };
-    notify("item/mcpToolCall/progress", &params)
+    told.notify("item/mcpToolCall/progress", &params)
 }
 
-/// Which of its item's lists a piece belongs to; ours have one entry each.
+/// Which entry of which of its item's lists a piece belongs to.
+#[derive(Clone, Copy)]
 enum Index {
     None,
-    Content,
-    Summary,
+    Content(u32),
+    Summary(u32),
 }
 
 fn delta<'a>(
@@ -132,12 +170,17 @@ fn delta<'a>(
     index: Index,
     delta: Option<&'a str>,
 ) -> Delta<'a> {
+    let (content_index, summary_index) = match index {
+        Index::None => (None, None),
+        Index::Content(part) => (Some(part), None),
+        Index::Summary(part) => (None, Some(part)),
+    };
     Delta {
         thread_id: told.thread,
         turn_id: tag.turn.as_str(),
         item_id,
-        content_index: matches!(index, Index::Content).then_some(0),
-        summary_index: matches!(index, Index::Summary).then_some(0),
+        content_index,
+        summary_index,
         delta,
     }
 }

@@ -1,10 +1,11 @@
 //! A turn's two ends, its plan, and what is said about its thread.
 
 use vocabulary::{
-    ItemId, PlanStep, PlanStepStatus, StreamTag, Title, TurnId, TurnOutcome, Usage, UserInput,
+    ItemId, PlanStep, PlanStepStatus, StreamTag, Timestamp, Title, TurnId, TurnOutcome, Usage,
+    UserInput,
 };
 
-use super::{EventForClient, items, notify};
+use super::{EventForClient, items};
 use crate::Frame;
 use crate::codex::wire::item::ThreadItem;
 use crate::codex::wire::notice::{
@@ -18,7 +19,7 @@ use crate::codex::{Endpoint, show};
 pub fn status(told: EventForClient<'_>, status: ThreadStatus) -> Frame {
     let thread_id = told.thread;
     let params = ThreadStatusChanged { thread_id, status };
-    notify("thread/status/changed", &params)
+    told.notify("thread/status/changed", &params)
 }
 
 pub fn named(told: EventForClient<'_>, title: &Title) -> Frame {
@@ -27,7 +28,13 @@ pub fn named(told: EventForClient<'_>, title: &Title) -> Frame {
         thread_name: &title.text,
         name: &title.text,
     };
-    notify("thread/name/updated", &params)
+    told.notify("thread/name/updated", &params)
+}
+
+/// The turns that are left are read again by who shows them.
+pub fn reverted(told: EventForClient<'_>) -> Frame {
+    let thread_id = told.thread;
+    told.notify("thread/reverted", &ThreadNamed { thread_id })
 }
 
 pub fn archived(told: EventForClient<'_>, archived: bool) -> Frame {
@@ -36,10 +43,11 @@ pub fn archived(told: EventForClient<'_>, archived: bool) -> Frame {
         false => "thread/unarchived",
     };
     let thread_id = told.thread;
-    notify(method, &ThreadNamed { thread_id })
+    told.notify(method, &ThreadNamed { thread_id })
 }
 
-pub fn started(told: EventForClient<'_>, turn: &TurnId, input: &UserInput) -> Vec<Frame> {
+/// A turn that was ordered has no input: nothing was said.
+pub fn started(told: EventForClient<'_>, turn: &TurnId, input: Option<&UserInput>) -> Vec<Frame> {
     let started = TurnChanged {
         thread_id: told.thread,
         turn: Turn {
@@ -48,8 +56,8 @@ pub fn started(told: EventForClient<'_>, turn: &TurnId, input: &UserInput) -> Ve
         },
     };
     let running = status(told, show::running_status(told.endpoint));
-    let mut frames = vec![running, notify("turn/started", &started)];
-    frames.extend(said(told, turn, input));
+    let mut frames = vec![running, told.notify("turn/started", &started)];
+    frames.extend(input.into_iter().flat_map(|input| said(told, turn, input)));
     frames
 }
 
@@ -63,32 +71,44 @@ pub fn compacted(told: EventForClient<'_>, tag: &StreamTag, item: &ItemId) -> Ve
 }
 
 /// An item that is told as a whole.
-fn whole(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Vec<Frame> {
+pub fn whole(told: EventForClient<'_>, turn: &TurnId, item: ThreadItem<'_>) -> Vec<Frame> {
     vec![
         items::started(told, turn, item.clone()),
         items::completed(told, turn, item),
     ]
 }
 
-pub fn finished(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Vec<Frame> {
+pub fn finished(
+    told: EventForClient<'_>,
+    turn: &TurnId,
+    outcome: &TurnOutcome,
+    started_at: Option<Timestamp>,
+) -> Vec<Frame> {
     let failed = failed(told, turn, outcome);
     let rest = status(told, show::rest_status(told.endpoint, outcome));
-    let completed = completed(told, turn, outcome);
+    let completed = completed(told, turn, outcome, started_at);
     failed.into_iter().chain([rest, completed]).collect()
 }
 
 /// That a turn is over, and nothing else.
-pub fn completed(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Frame {
+pub fn completed(
+    told: EventForClient<'_>,
+    turn: &TurnId,
+    outcome: &TurnOutcome,
+    started_at: Option<Timestamp>,
+) -> Frame {
     let completed = TurnChanged {
         thread_id: told.thread,
         turn: Turn {
             status: show::turn_status(told.endpoint, Some(outcome)),
             error: show::turn_error(outcome),
+            started_at: started_at.map(Timestamp::seconds),
             completed_at: Some(told.event.at.seconds()),
+            duration_ms: show::duration_ms(started_at, told.event.at),
             ..show::turn(told.endpoint, turn)
         },
     };
-    notify("turn/completed", &completed)
+    told.notify("turn/completed", &completed)
 }
 
 fn failed(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Option<Frame> {
@@ -100,7 +120,7 @@ fn failed(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Opt
         error: error.clone(),
         will_retry: false,
     };
-    Some(notify("error", &params))
+    Some(told.notify("error", &params))
 }
 
 /// The request is made again: an error that does not end the turn.
@@ -126,7 +146,7 @@ pub fn delayed(
         },
         will_retry: true,
     };
-    notify("error", &params)
+    told.notify("error", &params)
 }
 
 /// The thread's sum, and this step's own, which is what its context holds now. Nothing is told of a
@@ -152,7 +172,7 @@ pub fn used(
         },
         flat: total,
     };
-    vec![notify("thread/tokenUsage/updated", &params)]
+    vec![told.notify("thread/tokenUsage/updated", &params)]
 }
 
 fn breakdown(usage: Usage) -> TokenUsageBreakdown {
@@ -172,7 +192,7 @@ pub fn diffed(told: EventForClient<'_>, turn: &TurnId, diff: &str) -> Frame {
         turn_id: turn.as_str(),
         diff,
     };
-    notify("turn/diff/updated", &params)
+    told.notify("turn/diff/updated", &params)
 }
 
 /// A plan that no turn made has nobody to be told to: clients show it within a turn.
@@ -187,7 +207,7 @@ pub fn planned(told: EventForClient<'_>, turn: Option<&TurnId>, steps: &[PlanSte
         explanation: None,
         plan: steps.iter().map(step).collect(),
     };
-    vec![notify("turn/plan/updated", &params)]
+    vec![told.notify("turn/plan/updated", &params)]
 }
 
 fn plan_step(endpoint: Endpoint, step: &PlanStep) -> TurnPlanStep<'_> {

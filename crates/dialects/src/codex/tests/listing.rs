@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use vocabulary::{
     ArchivedThreads, Call, EndedTurn, Entry, Event, Fact, IndexedTurn, Item, ItemFact, ItemId,
-    Reply, Seq, ThreadQuery, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome, TurnPage,
-    TurnSelection, UserInput,
+    ListDirection, Reply, Seq, ThreadPage, ThreadQuery, ThreadSort, TurnError, TurnErrorKind,
+    TurnFact, TurnId, TurnOutcome, TurnPage, TurnSelection, UserInput,
 };
 
 use super::stub::{NOW, Stub, THREAD, tag, view};
@@ -67,6 +67,7 @@ fn entries(number: u64) -> Vec<Entry> {
             text: "Go".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         model: tag().model,
     };
@@ -77,6 +78,7 @@ fn entries(number: u64) -> Vec<Entry> {
         reasoning: Vec::new(),
         usage: None,
         model: tag().model,
+        started_at: None,
     };
     let facts = [
         Fact::Turn(started),
@@ -208,18 +210,159 @@ fn turns_come_with_all_items_or_none() {
 }
 
 #[test]
+fn a_resume_may_bring_a_first_page() {
+    let wanted = json!({ "limit": 2, "itemsView": "full" });
+    let params = json!({ "threadId": THREAD, "excludeTurns": true, "initialTurnsPage": wanted });
+    let resumed = |message_count| {
+        let mut stub = Stub::ready(Endpoint::Codex);
+        stub.ask(1, "thread/resume", params.clone());
+        assert!(matches!(
+            stub.call(),
+            Call::ReadTurns {
+                selection: TurnSelection::Newest,
+                limit: 2,
+                entries: true,
+                ..
+            }
+        ));
+        stub.reply(Ok(page(&[7, 6], true, true)));
+        let mut heard = view();
+        heard.thread.message_count = message_count;
+        stub.reply(Ok(Reply::View(Box::new(heard))));
+        stub.take().remove(0)["result"].take()
+    };
+    let result = resumed(0);
+    assert_eq!(result["thread"]["turns"], json!([]));
+    let first = &result["initialTurnsPage"];
+    assert_eq!(ids(first), ["t7", "t6"]);
+    assert_eq!(first["data"][0]["items"].as_array().map(Vec::len), Some(3));
+    assert_eq!(first["nextCursor"], "6");
+    let changed = resumed(3);
+    let missing = changed.get("initialTurnsPage").is_none();
+    assert!(missing, "a turn came and went while the page was read");
+}
+
+#[test]
 fn threads_are_filtered_before_they_are_paged() {
     let mut stub = Stub::ready(Endpoint::Codex);
     let params = json!({ "cwd": ["/a", "/b"], "searchTerm": "Mend", "limit": 3, "cursor": "c",
-        "archived": true });
+        "archived": true, "modelProviders": ["openai"], "excludedThreadIds": [THREAD],
+        "sortKey": "recency_at", "sortDirection": "asc", "sourceKinds": ["cli", "vscode"],
+        "sectionId": null, "projectId": null, "originators": [], "useStateDbOnly": true });
     stub.ask(1, "thread/list", params);
     let expected = ThreadQuery {
         archived: ArchivedThreads::Only,
         directories: vec!["/a".into(), "/b".into()],
         text: Some("Mend".to_owned()),
+        providers: vec!["openai".to_owned()],
+        left_out: vec![super::stub::card().id],
+        sort: ThreadSort::Active,
+        direction: ListDirection::OldestFirst,
         limit: Some(3),
         cursor: Some("c".to_owned()),
         ..ThreadQuery::default()
     };
     assert_eq!(*stub.call(), Call::ListThreads(expected));
+}
+
+fn asked(endpoint: Endpoint, params: Value) -> ThreadQuery {
+    let mut stub = Stub::ready(endpoint);
+    stub.ask(1, "thread/list", params);
+    match stub.call() {
+        Call::ListThreads(query) => query.clone(),
+        other => panic!("no list: {other:?}"),
+    }
+}
+
+#[test]
+fn a_list_without_wishes_is_in_the_usual_order_of_its_endpoint() {
+    for (endpoint, sort) in [
+        (Endpoint::Codex, ThreadSort::Created),
+        (Endpoint::Zane, ThreadSort::Updated),
+    ] {
+        let query = asked(endpoint, json!({}));
+        assert_eq!(
+            (query.sort, query.limit, query.only),
+            (sort, Some(25), None)
+        );
+    }
+    let query = asked(Endpoint::Codex, json!({ "limit": 0 }));
+    assert_eq!(query.limit, Some(0));
+    let query = asked(Endpoint::Codex, json!({ "limit": 1_000 }));
+    assert_eq!(query.limit, Some(100));
+}
+
+#[test]
+fn of_what_there_is_none_here_a_list_has_none() {
+    for params in [
+        json!({ "sourceKinds": ["exec"] }),
+        json!({ "sectionId": "s" }),
+        json!({ "projectId": "p" }),
+        json!({ "parentThreadId": THREAD }),
+        json!({ "ancestorThreadId": THREAD }),
+        json!({ "attachedToThreadId": THREAD }),
+    ] {
+        let query = asked(Endpoint::Codex, params.clone());
+        assert_eq!(query.only, Some(Vec::new()), "{params}");
+    }
+}
+
+#[test]
+fn filters_that_cannot_be_kept_are_refused_by_their_names() {
+    for (params, field) in [
+        (json!({ "originators": ["me"] }), "originators"),
+        (
+            json!({ "excludedThreadIds": vec![THREAD; 101] }),
+            "excludedThreadIds",
+        ),
+        (
+            json!({ "parentThreadId": THREAD, "ancestorThreadId": THREAD }),
+            "ancestorThreadId",
+        ),
+        (json!({ "sortKey": "size" }), "sortKey"),
+    ] {
+        let mut stub = Stub::ready(Endpoint::Codex);
+        stub.ask(1, "thread/list", params);
+        let error = stub.take().remove(0)["error"].take();
+        assert_eq!(error["code"], -32602);
+        let message = error["message"].as_str().unwrap_or_default();
+        assert!(message.contains(field), "{message}");
+        assert!(stub.calls.is_empty());
+    }
+}
+
+#[test]
+fn a_page_says_how_to_go_on_both_ways_and_what_is_heard_is_loaded() {
+    let mut stub = Stub::started(Endpoint::Codex);
+    stub.ask(2, "thread/list", json!({}));
+    let mut asleep = super::stub::thread();
+    asleep.status = vocabulary::Status::Inactive;
+    let page = || ThreadPage {
+        threads: vec![asleep.clone()],
+        next: Some("n".to_owned()),
+        back: Some("b".to_owned()),
+    };
+    stub.reply(Ok(Reply::Threads(page())));
+    let result = stub.take().remove(0)["result"].take();
+    assert_eq!(result["nextCursor"], "n");
+    assert_eq!(result["backwardsCursor"], "b");
+    assert_eq!(result["data"][0]["status"]["type"], "idle");
+    stub.ask(3, "thread/loaded/list", Value::Null);
+    stub.reply(Ok(Reply::Threads(page())));
+    let result = stub.take().remove(0)["result"].take();
+    assert_eq!(result["data"], json!([THREAD]));
+    stub.ask(4, "thread/search", json!({ "searchTerm": "MEND" }));
+    let Call::ListThreads(query) = stub.call() else {
+        panic!("no list")
+    };
+    assert_eq!(query.text.as_deref(), Some("MEND"));
+    let mut named = asleep.clone();
+    named.title.text = "Mend the door".to_owned();
+    stub.reply(Ok(Reply::Threads(ThreadPage {
+        threads: vec![named],
+        ..page()
+    })));
+    let result = stub.take().remove(0)["result"].take();
+    assert_eq!(result["data"][0]["snippet"], "Mend the door");
+    assert_eq!(result["data"][0]["thread"]["id"], THREAD);
 }

@@ -97,10 +97,10 @@ fn what_cannot_be_done_says_why() {
         "expected a UUID",
     );
     check(
-        "thread/fork",
+        "thread/sing",
         json!({}),
         -32601,
-        "thread/fork is not available",
+        "unknown method `thread/sing`",
     );
     let image = json!([{ "type": "image", "url": "x" }]);
     let params = json!({ "threadId": THREAD, "input": image });
@@ -136,6 +136,7 @@ fn a_list_is_paged() {
     stub.reply(Ok(Reply::Threads(ThreadPage {
         threads: vec![thread()],
         next: Some("c".to_owned()),
+        back: None,
     })));
     let result = stub.take()[0]["result"].clone();
     assert_eq!(result["nextCursor"], "c");

@@ -48,6 +48,16 @@ fn the_answer_tells_what_is_in_force() {
         with(Approvals::Never, false, write, true, true),
         json!(["never", writes(true)])
     );
+    // The app-server has no word of its own for it.
+    assert_eq!(
+        with(Approvals::OnFailure, false, write, true, false),
+        json!(["on-request", writes(false)])
+    );
+    // The owner took full access back.
+    assert_eq!(
+        with(Approvals::Auto, false, SandboxMode::FullAccess, true, false),
+        json!(["on-request", writes(false)])
+    );
     // Who runs everything without asking asks nobody, whatever was asked for.
     assert_eq!(
         with(Approvals::Auto, true, write, true, false),
@@ -125,6 +135,19 @@ fn a_turn_sets_what_is_new_and_nothing_that_holds_already() {
         );
         let full = full.expect("not refused here").expect("a change");
         assert_eq!(full.sandbox, Some(SandboxMode::FullAccess));
+        let network = json!({"sandboxPolicy": {"type": "workspaceWrite", "networkAccess": true}});
+        let expected = Changes {
+            network: Some(true),
+            ..Changes::default()
+        };
+        assert_eq!(changed(endpoint, network), Ok(Some(expected)));
+        let failing = json!({"approvalPolicy": "on-failure", "permissions": ":read-only"});
+        let expected = Changes {
+            approvals: Some(Approvals::OnFailure),
+            sandbox: Some(SandboxMode::ReadOnly),
+            ..Changes::default()
+        };
+        assert_eq!(changed(endpoint, failing), Ok(Some(expected)));
     }
 }
 
@@ -132,16 +155,20 @@ fn a_turn_sets_what_is_new_and_nothing_that_holds_already() {
 fn a_turn_is_refused_what_its_thread_cannot_have() {
     let table = [
         (
-            json!({"sandboxPolicy": {"type": "workspaceWrite", "networkAccess": true}}),
-            "sandboxPolicy.networkAccess",
-        ),
-        (
             json!({"sandboxPolicy": {"type": "workspaceWrite", "writableRoots": ["/etc"]}}),
             "sandboxPolicy.writableRoots",
         ),
-        (json!({"approvalPolicy": "on-failure"}), "approvalPolicy"),
         (
-            json!({"collaborationMode": {"mode": "plan"}}),
+            json!({"approvalPolicy": {"granular": {"rules": true}}}),
+            "approvalPolicy",
+        ),
+        (json!({"permissions": ":mine"}), "permissions"),
+        (
+            json!({"permissions": ":workspace", "sandboxPolicy": {"type": "readOnly"}}),
+            "permissions",
+        ),
+        (
+            json!({"collaborationMode": {"mode": "guess"}}),
             "collaborationMode.mode",
         ),
     ];

@@ -18,6 +18,7 @@ fn input() -> UserInput {
         text: "Go".to_owned(),
         display: None,
         client_id: None,
+        pieces: Vec::new(),
     }
 }
 
@@ -76,6 +77,7 @@ fn writing() -> ThreadView {
                 content: 0,
                 kind: ReasoningKind::Reasoning,
                 text: "hm".to_owned(),
+                breaks: Vec::new(),
             }),
             growing(LiveItem::Text {
                 item: ItemId::new("m1"),
@@ -84,6 +86,7 @@ fn writing() -> ThreadView {
             }),
         ],
         events: Vec::new(),
+        unplaced: Vec::new(),
     });
     view
 }
@@ -113,7 +116,11 @@ fn a_read_has_what_is_being_written_as_a_resume_has_it() {
             ]
         );
         assert_eq!(items[1]["aggregatedOutput"], "half a li");
-        assert_eq!(items[2]["content"], json!(["hm"]));
+        let thought = match endpoint {
+            Endpoint::Codex => "summary",
+            Endpoint::Zane => "content",
+        };
+        assert_eq!(items[2][thought], json!(["hm"]));
         assert_eq!(items[3]["text"], "so far");
 
         stub.ask(2, "thread/resume", json!({ "threadId": THREAD }));
@@ -146,7 +153,8 @@ fn who_wants_no_turns_is_told_what_is_being_written() {
         told.collect::<Vec<_>>(),
         [
             (json!("item/started"), String::new()),
-            (json!("item/reasoning/textDelta"), "hm".to_owned()),
+            (json!("item/reasoning/summaryPartAdded"), String::new()),
+            (json!("item/reasoning/summaryTextDelta"), "hm".to_owned()),
             (json!("item/started"), String::new()),
             (json!("item/agentMessage/delta"), "so far".to_owned()),
         ]

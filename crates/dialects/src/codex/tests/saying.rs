@@ -23,6 +23,7 @@ fn steered() -> UserInput {
         display: None,
         client_id: Some("c2".to_owned()),
         images: vec![picture()],
+        pieces: Vec::new(),
     }
 }
 
@@ -60,6 +61,52 @@ fn pictures_go_with_the_words() {
         Image::Path("/tmp/a.png".into()),
     ];
     assert_eq!(start.images, images);
+}
+
+#[test]
+fn what_was_said_is_told_back_in_its_order_with_its_marks() {
+    let mut stub = Stub::started(Endpoint::Codex);
+    let mark = json!({ "byteRange": { "start": 5, "end": 11 }, "placeholder": "[Image]" });
+    let input = json!([
+        { "type": "image", "url": "https://example.com/a.webp" },
+        { "type": "text", "text": "Look @a.rs!", "text_elements": [mark] },
+        { "type": "text", "text": "And here", "text_elements": null },
+        { "type": "image", "url": "https://example.com/b.webp" },
+    ]);
+    let params = json!({ "threadId": THREAD, "input": input });
+    stub.ask(2, "turn/start", params.clone());
+    let Call::StartTurn(start) = stub.call() else {
+        panic!("{:?}", stub.calls);
+    };
+    assert_eq!(start.text, "Look @a.rs!\nAnd here");
+    let said = UserInput {
+        item: ItemId::new("u1"),
+        text: start.text.clone(),
+        display: None,
+        client_id: None,
+        images: start.images.clone(),
+        pieces: start.pieces.clone(),
+    };
+    let placed = Fact::Turn(TurnFact::SteerPlaced {
+        turn: TurnId::new("t1"),
+        input: said,
+    });
+    let told = stub.tell(placed);
+    let mut expected = input;
+    expected[2]["text_elements"] = json!([]);
+    assert_eq!(told[0]["params"]["item"]["content"], expected);
+
+    for (range, wrong) in [
+        (json!({ "start": 9, "end": 40 }), "byteRange"),
+        (json!({ "start": 3, "end": 2 }), "byteRange"),
+    ] {
+        let mut params = params.clone();
+        params["input"][1]["text_elements"][0]["byteRange"] = range;
+        stub.ask(3, "turn/start", params);
+        let refused = stub.take().pop().expect("an answer");
+        let message = refused["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains(wrong), "{message}");
+    }
 }
 
 #[test]
@@ -128,6 +175,7 @@ fn a_running_turn_is_steered() {
         text: "And tests".to_owned(),
         client_message_id: Some("c2".to_owned()),
         images: Vec::new(),
+        pieces: Vec::new(),
     });
     assert_eq!(stub.call(), &call);
     let (turn, item) = (TurnId::new("t1"), ItemId::new("u2"));
@@ -155,7 +203,11 @@ fn what_was_steered_is_an_item_of_its_turn_live_and_later() {
         turn: TurnId::new("t1"),
         input: steered(),
     });
-    let told = Stub::started(Endpoint::Codex).tell(fact.clone());
+    let placed = Fact::Turn(TurnFact::SteerPlaced {
+        turn: TurnId::new("t1"),
+        input: steered(),
+    });
+    let told = Stub::started(Endpoint::Codex).tell(placed);
     let at = NOW.millis();
     assert_eq!(
         told,

@@ -117,11 +117,14 @@ impl Stub {
             0 => Vec::new(),
             _ => tell::tell(&card, &event, self.endpoint),
         };
-        shared
-            .iter()
-            .map(|frame| json_of(frame))
-            .chain(own)
-            .collect()
+        let without_time = |frame: &String| {
+            let mut frame = json_of(frame);
+            if let Some(fields) = frame.as_object_mut() {
+                fields.remove("emittedAtMs");
+            }
+            frame
+        };
+        shared.iter().map(without_time).chain(own).collect()
     }
 
     pub fn hear(&mut self, what: Heard<'_>) -> &mut Self {
@@ -171,6 +174,8 @@ pub fn card() -> ThreadCard {
         client_id: None,
         created_at: NOW,
         folders: None,
+        forked_from: None,
+        ephemeral: false,
     }
 }
 
@@ -196,6 +201,7 @@ pub fn thread() -> Thread {
             auto_approve: false,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+            network: false,
             mode: AgentMode::Code,
             agent: None,
             max_steps: 100,
@@ -248,6 +254,7 @@ pub fn bash() -> ToolCall {
         agent: None,
         native: None,
         problem: None,
+        by_user: false,
         item: ItemId::new("i1"),
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),

@@ -28,6 +28,7 @@ fn turn_started() -> Fact {
             text: "Hi".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         model: Some(Arc::new(model())),
     })
@@ -41,6 +42,7 @@ fn turn_finished(outcome: TurnOutcome) -> Fact {
         reasoning: Vec::new(),
         usage: None,
         model: Some(Arc::new(model())),
+        started_at: None,
     })
 }
 
@@ -94,6 +96,7 @@ fn the_end_of_a_call_repeats_what_was_called() {
         call: call.clone().into(),
         what: ToolFact::Finished {
             outcome: ToolOutcome::Succeeded(output),
+            duration_ms: None,
         },
     }));
     let item = &finished[0]["params"]["item"];
@@ -188,7 +191,7 @@ fn a_change_is_shown_before_it_is_made() {
         what: ToolFact::Reached,
     }));
     let change = &told[0]["params"]["item"]["changes"][0];
-    assert_eq!(change["path"], "a.txt");
+    assert_eq!(change["path"], "/home/user/project/a.txt");
     assert_eq!(change["diff"], "@@ -1,1 +1,2 @@\n-one\n+two\n+three\n");
 }
 
@@ -338,6 +341,7 @@ fn a_thought_kept_by_its_provider_shows_nothing() {
                     origin: "openai".to_owned(),
                     value: json!({ "encrypted_content": "opaque" }),
                 })),
+                breaks: Vec::new(),
             },
         },
     };
@@ -375,6 +379,7 @@ fn a_sub_agents_call_is_an_item_of_the_turn() {
             outcome: ToolOutcome::Failed {
                 error: "no such command".to_owned(),
             },
+            duration_ms: None,
         },
     }));
     assert_eq!(ended[0]["method"], "item/completed");

@@ -78,6 +78,8 @@ fn what_an_effort_came_to_is_forgotten_when_the_model_changes() {
         changed: vec![Changed::Model],
         title: Title::default(),
     }));
+    // What it is now is being looked up.
+    stub.calls.clear();
     let wished = effort_of_turn(&mut stub, "high");
     assert_eq!(wished.as_deref(), Some("high"));
 }

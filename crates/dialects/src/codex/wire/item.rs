@@ -2,10 +2,13 @@
 
 use crate::content::McpContent;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+
+use super::params::TextElement;
 
 /// Item Types on `item/completed`; the app-server's ThreadItem.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -21,6 +24,11 @@ pub enum ThreadItem<'a> {
         content: Vec<UserContent<'a>>,
     },
     AgentMessage {
+        id: &'a str,
+        text: &'a str,
+    },
+    /// What the agent proposes in plan mode, for a person to approve.
+    Plan {
         id: &'a str,
         text: &'a str,
     },
@@ -67,9 +75,81 @@ pub enum ThreadItem<'a> {
         success: Option<bool>,
         duration_ms: Option<u64>,
     },
+    /// A search of the web, or a page of it that is read.
+    WebSearch {
+        id: &'a str,
+        query: &'a str,
+        action: WebSearchAction<'a>,
+    },
+    /// A picture that the agent looks at.
+    ImageView {
+        id: &'a str,
+        path: Cow<'a, str>,
+    },
+    /// A sub-agent, by the call that it works for.
+    CollabAgentToolCall {
+        id: &'a str,
+        tool: CollabAgentTool,
+        status: CollabAgentToolCallStatus,
+        sender_thread_id: String,
+        /// The sub-agent itself, by the id of its call: it is no thread.
+        receiver_thread_ids: [&'a str; 1],
+        prompt: &'a str,
+        agents_states: BTreeMap<&'a str, CollabAgentState<'a>>,
+    },
     ContextCompaction {
         id: &'a str,
     },
+    /// A review begins: what is reviewed.
+    EnteredReviewMode {
+        id: &'a str,
+        review: &'a str,
+    },
+    /// It is over: what was found.
+    ExitedReviewMode {
+        id: &'a str,
+        review: &'a str,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum WebSearchAction<'a> {
+    Search { query: &'a str },
+    OpenPage { url: &'a str },
+}
+
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CollabAgentTool {
+    SpawnAgent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CollabAgentToolCallStatus {
+    InProgress,
+    Completed,
+    Failed,
+    Interrupted,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CollabAgentState<'a> {
+    pub status: CollabAgentStatus,
+    /// What it reports, once it has ended.
+    pub message: Option<Cow<'a, str>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum CollabAgentStatus {
+    Running,
+    Interrupted,
+    Completed,
+    Errored,
+    /// It never began.
+    NotFound,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -86,7 +166,7 @@ pub enum ItemStatus {
 pub enum UserContent<'a> {
     Text {
         text: &'a str,
-        text_elements: [(); 0],
+        text_elements: Vec<TextElement>,
     },
     Image {
         url: Cow<'a, str>,
@@ -104,7 +184,8 @@ pub enum CommandAction<'a> {
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FileUpdateChange<'a> {
-    pub path: &'a str,
+    /// Absolute on codex; on zane relative to the workspace where it lies inside.
+    pub path: Cow<'a, str>,
     pub kind: PatchChangeKind,
     pub diff: Cow<'a, str>,
 }

@@ -15,7 +15,7 @@ pub struct ThreadStarted<'a> {
     pub thread: Thread<'a>,
 }
 
-/// thread/archived, thread/unarchived, thread/deleted
+/// thread/archived, thread/unarchived, thread/deleted, thread/reverted
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadNamed<'a> {
@@ -115,7 +115,7 @@ pub struct ItemCompleted<'a> {
     pub item: ThreadItem<'a>,
 }
 
-/// item/agentMessage/delta, item/commandExecution/outputDelta, item/reasoning/*
+/// item/agentMessage/delta, item/plan/delta, item/commandExecution/outputDelta, item/reasoning/*
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Delta<'a> {

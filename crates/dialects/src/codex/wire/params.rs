@@ -36,11 +36,17 @@ pub struct ThreadStartParams {
     /// A word.
     #[serde(default)]
     pub sandbox: Option<Value>,
+    /// The id of a profile, in place of a sandbox.
+    #[serde(default)]
+    pub permissions: Option<String>,
     #[serde(default)]
     pub config: Option<ThreadConfig>,
     /// How the client wants work done in the thread.
     #[serde(default)]
     pub developer_instructions: Option<String>,
+    /// In no list, and gone with its last listener.
+    #[serde(default)]
+    pub ephemeral: Option<bool>,
 }
 
 /// Of the configuration a thread may start with, what has a meaning here.
@@ -69,22 +75,6 @@ pub enum GrantScope {
     Turn,
     Session,
     Workspace,
-}
-
-/// thread/list
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ThreadListParams {
-    #[serde(default)]
-    pub cursor: Option<String>,
-    #[serde(default)]
-    pub limit: Option<u32>,
-    #[serde(default)]
-    pub archived: Option<bool>,
-    #[serde(default)]
-    pub cwd: Option<OneOrMany>,
-    #[serde(default)]
-    pub search_term: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -130,6 +120,20 @@ pub struct ThreadResumeParams {
     pub thread_id: String,
     #[serde(default)]
     pub exclude_turns: Option<bool>,
+    /// With a first page of its turns, as `thread/turns/list` gives them.
+    #[serde(default)]
+    pub initial_turns_page: Option<InitialTurnsPage>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct InitialTurnsPage {
+    #[serde(default)]
+    pub limit: Option<u32>,
+    #[serde(default)]
+    pub sort_direction: Option<SortDirection>,
+    #[serde(default)]
+    pub items_view: Option<ItemsView>,
 }
 
 /// thread/read
@@ -169,6 +173,9 @@ pub struct TurnStartParams {
     /// An object, by its `type`.
     #[serde(default)]
     pub sandbox_policy: Option<Value>,
+    /// The id of a profile, in place of a sandbox.
+    #[serde(default)]
+    pub permissions: Option<String>,
     #[serde(default)]
     pub collaboration_mode: Option<CollaborationMode>,
 }
@@ -188,6 +195,9 @@ pub struct CollaborationSettings {
     pub model: Option<String>,
     #[serde(default)]
     pub reasoning_effort: Option<String>,
+    /// How the client wants work done; kept for the thread.
+    #[serde(default)]
+    pub developer_instructions: Option<String>,
 }
 
 impl TurnStartParams {
@@ -221,6 +231,9 @@ pub struct UserInput {
     pub kind: String,
     #[serde(default)]
     pub text: Option<String>,
+    /// Of a text: what its client draws in a way of its own.
+    #[serde(default, deserialize_with = "or_none")]
+    pub text_elements: Vec<TextElement>,
     /// Of an `image`.
     #[serde(default)]
     pub url: Option<String>,
@@ -230,6 +243,26 @@ pub struct UserInput {
     /// Of a `skill`.
     #[serde(default)]
     pub name: Option<String>,
+}
+
+/// Null is as good as an empty list.
+fn or_none<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Vec<TextElement>, D::Error> {
+    Option::deserialize(input).map(Option::unwrap_or_default)
+}
+
+/// A place in a text.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TextElement {
+    #[serde(rename = "byteRange")]
+    pub byte_range: ByteRange,
+    #[serde(default)]
+    pub placeholder: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ByteRange {
+    pub start: usize,
+    pub end: usize,
 }
 
 /// turn/steer

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::params::GrantScope;
+use super::settings::ActivePermissionProfile;
 use super::thread::{Thread, Turn};
 
 /// `{}`
@@ -83,14 +84,6 @@ pub struct ConfigRequirementsReadResponse {
     pub requirements: Option<Empty>,
 }
 
-/// config/read: what is configured here is not this protocol's configuration.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub struct ConfigReadResponse {
-    pub config: Empty,
-    pub origins: Empty,
-    pub layers: Option<Empty>,
-}
-
 /// collaborationMode/list
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CollaborationModeMask {
@@ -113,7 +106,11 @@ pub struct ThreadOpened<'a> {
     pub approval_policy: &'static str,
     pub approvals_reviewer: &'static str,
     pub sandbox: SandboxPolicy,
+    pub active_permission_profile: Option<ActivePermissionProfile>,
     pub reasoning_effort: Option<&'a str>,
+    /// Where `thread/resume` asked for one; absent where the thread changed while it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_turns_page: Option<ThreadTurnsListResponse<'a>>,
 }
 
 /// What holds the commands of a thread, as it really is.

@@ -19,6 +19,9 @@ pub struct Thread<'a> {
     pub model_provider: &'a str,
     pub created_at: i64,
     pub updated_at: i64,
+    /// The thread that its past came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_from_id: Option<String>,
     pub status: ThreadStatus,
     pub cwd: Cow<'a, str>,
     pub cli_version: &'static str,
@@ -75,6 +78,7 @@ pub struct Turn<'a> {
     pub error: Option<TurnError<'a>>,
     pub started_at: Option<i64>,
     pub completed_at: Option<i64>,
+    pub duration_ms: Option<i64>,
 }
 
 /// Whether `items` is all there is.

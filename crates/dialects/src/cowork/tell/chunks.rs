@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use vocabulary::{
-    Ask, AskFact, AskKind, Closing, Fact, StepFact, StreamTag, ToolEvent, ToolFact, ToolOutcome,
+    Ask, AskFact, AskKind, Closing, Fact, Item, ItemFact, StepFact, StreamTag, ToolEvent, ToolFact,
+    ToolOutcome,
 };
 
 use super::RawParts;
@@ -114,10 +115,18 @@ pub fn count(fact: &Fact) -> u32 {
             | StepFact::Pruned { .. }
             | StepFact::Informed { .. } => 0,
         },
+        Fact::Item {
+            what:
+                ItemFact::Finished {
+                    body: Item::ReviewEntered { .. } | Item::ReviewExited { .. },
+                    ..
+                },
+            ..
+        } => 0,
         Fact::Item { .. } => 1,
         Fact::Tool(ToolEvent { call, what, .. }) if call.agent.is_none() => match what {
             ToolFact::Planned { .. } => 2,
-            ToolFact::Finished { outcome } => match outcome {
+            ToolFact::Finished { outcome, .. } => match outcome {
                 ToolOutcome::NotRun { .. } => 0,
                 ToolOutcome::Succeeded(_)
                 | ToolOutcome::Failed { .. }
@@ -127,6 +136,7 @@ pub fn count(fact: &Fact) -> u32 {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => 0,
         },

@@ -86,7 +86,7 @@ pub fn started(chunks: Chunks<'_>, content: u32, opening: &Opening) -> Vec<Frame
     let id = AsText(ContentId(content));
     let model = chunks.tag.model.as_deref();
     vec![chunks.first(match opening {
-        Opening::Text => Part::TextStart { id },
+        Opening::Text | Opening::Plan => Part::TextStart { id },
         Opening::Reasoning(kind) => Part::ReasoningStart {
             id,
             mode: reasoning_mode(*kind, model),
@@ -102,12 +102,14 @@ pub fn started(chunks: Chunks<'_>, content: u32, opening: &Opening) -> Vec<Frame
 pub fn grew(chunks: Chunks<'_>, content: u32, growth: &Growth, delta: &str) -> Vec<Frame> {
     let id = AsText(ContentId(content));
     let part = match growth {
-        Growth::Text => Part::TextDelta { id, text: delta },
-        Growth::Reasoning(kind) => Part::ReasoningDelta {
-            id,
-            mode: reasoning_mode(*kind, chunks.tag.model.as_deref()),
-            text: delta,
-        },
+        Growth::Text | Growth::Plan => Part::TextDelta { id, text: delta },
+        Growth::Reasoning { kind, .. } | Growth::ReasoningPart { kind, .. } => {
+            Part::ReasoningDelta {
+                id,
+                mode: reasoning_mode(*kind, chunks.tag.model.as_deref()),
+                text: delta,
+            }
+        }
         Growth::ToolInput { call_id } => Part::ToolInputDelta { id: call_id, delta },
     };
     vec![chunks.delta(part, delta.len())]
@@ -116,7 +118,9 @@ pub fn grew(chunks: Chunks<'_>, content: u32, growth: &Growth, delta: &str) -> V
 pub fn finished(chunks: Chunks<'_>, content: u32, body: &Item) -> Vec<Frame> {
     let id = AsText(ContentId(content));
     vec![chunks.first(match body {
-        Item::AgentMessage { .. } => Part::TextEnd { id },
+        // What was found is said in words, too.
+        Item::ReviewEntered { .. } | Item::ReviewExited { .. } => return Vec::new(),
+        Item::AgentMessage { .. } | Item::Plan { .. } => Part::TextEnd { id },
         Item::Reasoning { kind, .. } => Part::ReasoningEnd {
             id,
             mode: reasoning_mode(*kind, chunks.tag.model.as_deref()),

@@ -1,15 +1,18 @@
 //! The thread itself: title, settings, plan, reset.
 
 use vocabulary::{
-    Changed, ModelRef, PlanStep, PlanStepStatus, ThreadSettings, Title, UploadedFile,
+    Changed, ModelRef, PlanStep, PlanStepStatus, RevertPoint, ThreadSettings, Title, UploadedFile,
 };
 
-use super::EventContext;
+use super::{EventContext, tools};
 use crate::Frame;
 use crate::cowork::wire::ServerEvent;
 use crate::cowork::wire::conversation::{ResetDone, TodoItem, TodoStatus, Todos};
 use crate::cowork::wire::extras::FileUploaded;
 use crate::cowork::{harness, show};
+
+/// What people read when turns were taken back.
+const REVERTED: &str = "[info] The last turns were taken back, for everyone and for the agent.";
 
 pub fn title_changed(told: EventContext<'_>, title: &Title, model: &ModelRef) -> Vec<Frame> {
     vec![session_info(told, title, model)]
@@ -66,6 +69,12 @@ pub fn reset(session: &str) -> Vec<Frame> {
         session_id: session,
     });
     vec![todos(session, &[]), done.frame()]
+}
+
+/// This protocol has no word for it: the plan is as it was, and people read why in the log. Who reads the
+/// messages again does not find these turns.
+pub fn reverted(session: &str, point: &RevertPoint) -> Vec<Frame> {
+    vec![todos(session, &point.plan), tools::log(session, REVERTED)]
 }
 
 pub fn todos(session: &str, steps: &[PlanStep]) -> Frame {

@@ -24,7 +24,9 @@ pub fn started(session: &str, turn: &TurnId, cause: Cause, input: &UserInput) ->
         turn_id: turn.as_str(),
         cause: Some(match cause {
             Cause::UserMessage => BusyCause::UserMessage,
-            Cause::SlashCommand => BusyCause::Command,
+            Cause::SlashCommand | Cause::Compaction | Cause::Review | Cause::Shell => {
+                BusyCause::Command
+            }
         }),
         outcome: None,
     });

@@ -28,6 +28,7 @@ fn steered(client_id: Option<&str>) -> Fact {
             display: None,
             client_id: client_id.map(str::to_owned),
             images: Vec::new(),
+            pieces: Vec::new(),
         },
     })
 }
@@ -64,7 +65,10 @@ fn finished(call: &ToolCall, outcome: ToolOutcome) -> Fact {
     Fact::Tool(ToolEvent {
         tag: tag(9),
         call: call.clone().into(),
-        what: ToolFact::Finished { outcome },
+        what: ToolFact::Finished {
+            outcome,
+            duration_ms: None,
+        },
     })
 }
 
@@ -250,6 +254,7 @@ fn with_natives() -> Vec<Fact> {
             text: String::new(),
             partial: false,
             native: native(),
+            breaks: Vec::new(),
         }),
         Fact::Tool(ToolEvent {
             tag: tag(0),
@@ -306,6 +311,7 @@ fn history_has_what_was_said_later_and_leaves_sub_agents_out() {
                 text: String::new(),
                 partial: false,
                 native: None,
+                breaks: Vec::new(),
             }),
         ),
         (1, planned(own.clone())),

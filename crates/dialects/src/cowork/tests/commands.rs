@@ -46,6 +46,7 @@ fn a_user_message_starts_a_turn() {
             client_message_id: Some("m1".to_owned()),
             client_turn_id: None,
             idempotency: Idempotency::Reconnect { joined_at: Seq(9) },
+            pieces: Vec::new(),
         })
     );
     let turn = TurnId::new("t1");
@@ -173,6 +174,7 @@ fn each_question_is_asked_and_answered() {
     let listed = Reply::Threads(ThreadPage {
         threads: Vec::new(),
         next: None,
+        back: None,
     });
     for (message, call, reply, event) in [
         (
@@ -256,6 +258,7 @@ fn sessions_are_listed_as_the_engine_sorts_them() {
     stub.reply(Ok(Reply::Threads(ThreadPage {
         threads: vec![named, thread()],
         next: None,
+        back: None,
     })));
     let summary = |id: &str, title: &str, count: u64| {
         json!({

@@ -23,6 +23,7 @@ fn pictures_that_came_with_a_message_are_pieces_of_it() {
         text: "What is this?".to_owned(),
         display: None,
         client_id: None,
+        pieces: Vec::new(),
     };
     let started = Fact::Turn(TurnFact::Started {
         turn: TurnId::new("t1"),
@@ -65,6 +66,7 @@ fn history_is_told_message_by_message() {
         text: "Hello".to_owned(),
         display: Some("/hello".to_owned()),
         client_id: None,
+        pieces: Vec::new(),
     };
     let finished = |body| Fact::Item {
         tag: tag(0),
@@ -77,7 +79,10 @@ fn history_is_told_message_by_message() {
         Fact::Tool(ToolEvent {
             tag: tag(0),
             call: call.clone().into(),
-            what: ToolFact::Finished { outcome },
+            what: ToolFact::Finished {
+                outcome,
+                duration_ms: None,
+            },
         })
     };
     let entries = vec![
@@ -99,6 +104,7 @@ fn history_is_told_message_by_message() {
                 kind: vocabulary::ReasoningKind::Summary,
                 text: "Hm.".to_owned(),
                 partial: false,
+                breaks: Vec::new(),
             }),
         ),
         entry(

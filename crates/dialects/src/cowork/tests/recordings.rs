@@ -106,6 +106,7 @@ fn hello_turn() -> Vec<Fact> {
                 text: "Hello there.".to_owned(),
                 display: None,
                 client_id: Some("cm-1".to_owned()),
+                pieces: Vec::new(),
             },
             model: Some(Arc::new(model())),
         }),
@@ -154,6 +155,7 @@ fn hello_turn() -> Vec<Fact> {
             reasoning: Vec::new(),
             usage: Some(usage),
             model: Some(Arc::new(model())),
+            started_at: None,
         }),
     ]
 }

@@ -29,6 +29,7 @@ fn writing(live: Vec<Growing>) -> ThreadView {
             text: "Go".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         text: Vec::new(),
         reasoning: Vec::new(),
@@ -36,6 +37,7 @@ fn writing(live: Vec<Growing>) -> ThreadView {
         step: Some(tag(4)),
         live,
         events: Vec::new(),
+        unplaced: Vec::new(),
     };
     ThreadView {
         turn: Some(turn),
@@ -99,6 +101,7 @@ fn thoughts_and_the_arguments_of_a_call_are_told_so_far_as_well() {
         content: 0,
         kind: ReasoningKind::Summary,
         text: "hm".to_owned(),
+        breaks: Vec::new(),
     };
     let call = LiveItem::ToolInput {
         item: ItemId::new("c1"),

@@ -39,6 +39,8 @@ pub fn card() -> ThreadCard {
         client_id: None,
         created_at: NOW,
         folders: None,
+        forked_from: None,
+        ephemeral: false,
     }
 }
 
@@ -54,6 +56,7 @@ pub fn settings() -> ThreadSettings {
         auto_approve: false,
         approvals: vocabulary::Approvals::Auto,
         sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+        network: false,
         mode: AgentMode::Code,
         agent: None,
         max_steps: 100,
@@ -113,6 +116,7 @@ pub fn bash(input: Value) -> ToolCall {
         agent: None,
         native: None,
         problem: None,
+        by_user: false,
         item: ItemId::new("i1"),
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),
@@ -193,6 +197,7 @@ pub fn catalog() -> Catalog {
             provider("rehearsal", "echo", Vec::new(), true),
         ],
         default: model(),
+        permissions: vocabulary::PermissionOffer::default(),
     }
 }
 

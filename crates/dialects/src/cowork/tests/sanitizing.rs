@@ -27,6 +27,7 @@ fn finished(output: ToolOutput) -> Fact {
         call: bash(json!({})).into(),
         what: ToolFact::Finished {
             outcome: ToolOutcome::Succeeded(output),
+            duration_ms: None,
         },
     })
 }
@@ -186,7 +187,10 @@ proptest! {
         let text = text.repeat(times);
         let growths = [
             (Growth::Text, "text"),
-            (Growth::Reasoning(ReasoningKind::Reasoning), "text"),
+            (Growth::Reasoning {
+                kind: ReasoningKind::Reasoning,
+                part: 0,
+            }, "text"),
             (Growth::ToolInput { call_id: Arc::from("call_1") }, "delta"),
         ];
         for (growth, field) in growths {

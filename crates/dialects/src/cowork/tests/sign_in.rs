@@ -206,6 +206,7 @@ fn nobody_signs_in_while_a_turn_runs() {
             display: None,
             client_id: None,
             images: Vec::new(),
+            pieces: Vec::new(),
         },
         text: Vec::new(),
         reasoning: Vec::new(),
@@ -213,6 +214,7 @@ fn nobody_signs_in_while_a_turn_runs() {
         step: None,
         live: Vec::new(),
         events: Vec::new(),
+        unplaced: Vec::new(),
     });
     let mut began = Stub::connected();
     began.tell(facts::turn_started());

@@ -144,7 +144,10 @@ fn blocks_start_grow_and_end() {
             json!({ "id": "s3", "mode": "summary" }),
         ),
         (
-            grew(Growth::Reasoning(summary)),
+            grew(Growth::Reasoning {
+                kind: summary,
+                part: 0,
+            }),
             "reasoning_delta",
             json!({ "id": "s3", "mode": "summary", "text": text() }),
         ),
@@ -154,6 +157,7 @@ fn blocks_start_grow_and_end() {
                 kind: ReasoningKind::Reasoning,
                 text: text(),
                 partial: true,
+                breaks: Vec::new(),
             }),
             "reasoning_end",
             json!({ "id": "s3", "mode": "reasoning" }),
@@ -305,6 +309,7 @@ fn only_openai_is_known_to_summarise_its_thoughts() {
             reasoning: vec![(ReasoningKind::Summary, "hm".to_owned())],
             usage: None,
             model: Some(Arc::new(model)),
+            started_at: None,
         });
         assert_eq!(told(finished, RawParts::Leave)[0]["kind"], mode);
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use vocabulary::{
     Answer, ApprovalAnswer, AskFact, Cause, Changed, Closing, Fact, ItemId, NoteFact, PlanStep,
-    PlanStepStatus, ReasoningKind, Status, StatusReason, StepFact, ThreadFact, Title, TitleSource,
-    ToolEvent, ToolFact, ToolOutcome, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome,
-    Usage, UserInput,
+    PlanStepStatus, ReasoningKind, RevertPoint, Seq, Status, StatusReason, StepFact, ThreadFact,
+    Title, TitleSource, ToolEvent, ToolFact, ToolOutcome, TurnError, TurnErrorKind, TurnFact,
+    TurnId, TurnOutcome, Usage, UserInput,
 };
 
 use super::samples::{SESSION, approval, bash, model, questions, settings, tag, thread, told};
@@ -81,6 +81,7 @@ fn finished(outcome: TurnOutcome, text: &str) -> Fact {
         ],
         usage: Some(usage()),
         model: Some(Arc::new(model())),
+        started_at: None,
     })
 }
 
@@ -101,6 +102,7 @@ fn a_turn_starts_with_the_echo() {
                 text: "Review it".to_owned(),
                 display: display.map(str::to_owned),
                 client_id: client_id.map(str::to_owned),
+                pieces: Vec::new(),
             },
             model: Some(Arc::new(model())),
         })
@@ -281,6 +283,25 @@ fn the_plan_is_told_whole_and_emptied_by_a_reset() {
     check(fact, &[todos(all)]);
     let done = frame("reset_done", json!({}));
     check(Fact::Thread(ThreadFact::Reset), &[todos(json!([])), done]);
+    // There is no word for turns that were taken back: the plan is as it was, and a line says why.
+    let point = RevertPoint {
+        turn: TurnId::new("t2"),
+        number: 2,
+        seq: Seq(7),
+        entry: 4,
+        message_count: 2,
+        preview: String::new(),
+        plan: vec![step(PlanStepStatus::Pending)],
+        plan_turn: None,
+        context_tokens: 0,
+        compacted: None,
+    };
+    let line = "[info] The last turns were taken back, for everyone and for the agent.";
+    let reverted = Fact::Thread(ThreadFact::Reverted {
+        point: Box::new(point),
+    });
+    let logged = frame("log", json!({ "line": line }));
+    check(reverted, &[todos(json!([todo("pending")])), logged]);
 }
 
 #[test]
@@ -351,6 +372,7 @@ fn a_fact_makes_as_many_parts_as_it_says() {
                 outcome: ToolOutcome::Failed {
                     error: String::new(),
                 },
+                duration_ms: None,
             },
         }),
         finished(TurnOutcome::Completed, "x"),

@@ -44,7 +44,10 @@ fn a_call_is_planned_reached_and_finished() {
         Fact::Tool(ToolEvent {
             tag: tag(9),
             call: call().into(),
-            what: ToolFact::Finished { outcome },
+            what: ToolFact::Finished {
+                outcome,
+                duration_ms: None,
+            },
         })
     };
     let output = || ToolOutput::Command {
@@ -109,6 +112,7 @@ fn each_output_has_its_shape() {
             call: bash(json!({})).into(),
             what: ToolFact::Finished {
                 outcome: ToolOutcome::Succeeded(output),
+                duration_ms: None,
             },
         });
         let frames = told(fact, RawParts::Leave);
@@ -155,6 +159,7 @@ fn the_line_of_a_change_says_how_long_the_text_is_and_not_what_it_says() {
     };
     let given = |output| ToolFact::Finished {
         outcome: ToolOutcome::Succeeded(output),
+        duration_ms: None,
     };
     let text = |text: &str| given(ToolOutput::Text(text.to_owned()));
     assert_eq!(

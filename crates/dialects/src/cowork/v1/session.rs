@@ -164,6 +164,7 @@ impl Cowork1Session {
                 joined_at: Seq::ZERO,
             },
             client_turn_id: None,
+            pieces: Vec::new(),
         };
         calls.make(out, Cowork1Purpose::Turn, Call::StartTurn(turn));
     }

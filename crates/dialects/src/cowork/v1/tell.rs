@@ -47,6 +47,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             vec![event.frame()]
         }
         Fact::Thread(ThreadFact::Reset) => thread::reset(session),
+        Fact::Thread(ThreadFact::Reverted { point }) => thread::reverted(session, point),
         Fact::Files(FilesFact::CheckpointsChanged { news, now }) => {
             let compared = ComparedWith::Original;
             vec![backup::changed(session, card, (*news, now), compared)]
@@ -61,13 +62,14 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         }
         Fact::Tool(ToolEvent { call, what, .. }) => match what {
             ToolFact::Reached => log_lines::reached(session, call).into_iter().collect(),
-            ToolFact::Finished { outcome } => {
+            ToolFact::Finished { outcome, .. } => {
                 let log = log_lines::finished(session, call, outcome);
                 log.into_iter().collect()
             }
             ToolFact::Planned { .. }
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => Vec::new(),
         },
@@ -111,7 +113,7 @@ fn turn_changed(session: &str, what: &TurnFact) -> Vec<Frame> {
             frames.push(busy(session, false));
             frames
         }
-        TurnFact::UsageAdded { .. } => Vec::new(),
+        TurnFact::SteerPlaced { .. } | TurnFact::UsageAdded { .. } => Vec::new(),
     }
 }
 

@@ -15,7 +15,7 @@ impl<'a> At<'a> {
         } = self;
         let turn_id = tag.turn.as_str();
         Some(Spelled::Numbered(match opening {
-            Opening::Text => return None,
+            Opening::Text | Opening::Plan => return None,
             Opening::Reasoning(_) => ServerEvent::ThinkingStart {
                 session_id,
                 turn_id,
@@ -43,20 +43,22 @@ impl<'a> At<'a> {
         } = self;
         let turn_id = tag.turn.as_str();
         Spelled::Numbered(match growth {
-            Growth::Text => ServerEvent::TextDelta {
+            Growth::Text | Growth::Plan => ServerEvent::TextDelta {
                 session_id,
                 turn_id,
                 text: delta,
                 seq,
                 ts,
             },
-            Growth::Reasoning(_) => ServerEvent::ThinkingProgress {
-                session_id,
-                turn_id,
-                text: delta,
-                seq,
-                ts,
-            },
+            Growth::Reasoning { .. } | Growth::ReasoningPart { .. } => {
+                ServerEvent::ThinkingProgress {
+                    session_id,
+                    turn_id,
+                    text: delta,
+                    seq,
+                    ts,
+                }
+            }
             Growth::ToolInput { call_id } => ServerEvent::ToolCallDelta {
                 session_id,
                 turn_id,
@@ -70,7 +72,11 @@ impl<'a> At<'a> {
 
     pub fn finished(self, tag: &'a StreamTag, body: &'a Item) -> Option<Spelled<'a>> {
         match body {
-            Item::AgentMessage { .. } | Item::File { .. } => None,
+            Item::AgentMessage { .. }
+            | Item::Plan { .. }
+            | Item::File { .. }
+            | Item::ReviewEntered { .. }
+            | Item::ReviewExited { .. } => None,
             Item::Reasoning { .. } => Some(Spelled::Numbered(ServerEvent::ThinkingComplete {
                 session_id: self.session_id,
                 turn_id: tag.turn.as_str(),

@@ -16,10 +16,11 @@ impl<'a> At<'a> {
             // What a tool writes that is no command belongs in no terminal.
             ToolFact::Wrote { delta, .. } if call.is_command() => Some(self.wrote(tag, delta)),
             ToolFact::Exited { exit_code } => Some(self.exited(tag, *exit_code)),
-            ToolFact::Finished { outcome } => self.tool_finished(tag, call, outcome),
+            ToolFact::Finished { outcome, .. } => self.tool_finished(tag, call, outcome),
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. } => None,
         }
     }

@@ -25,7 +25,9 @@ impl<'a> At<'a> {
                 ..
             } => Some(self.usage(turn, Some(model), *usage)),
             // Usage is told of a turn.
-            TurnFact::UsageAdded { turn: None, .. } | TurnFact::PlanChanged { .. } => None,
+            TurnFact::SteerPlaced { .. }
+            | TurnFact::UsageAdded { turn: None, .. }
+            | TurnFact::PlanChanged { .. } => None,
         }
     }
 

@@ -27,6 +27,7 @@ pub fn turn_started() -> Fact {
             text: "Hello".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         model: Some(Arc::new(model())),
     })
@@ -42,6 +43,7 @@ pub fn steered() -> Fact {
             text: "Left".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
     })
 }
@@ -85,6 +87,7 @@ pub fn turn_finished(outcome: TurnOutcome) -> Fact {
         reasoning: Vec::new(),
         usage: None,
         model: Some(Arc::new(model())),
+        started_at: None,
     })
 }
 
@@ -142,6 +145,7 @@ pub fn thought() -> Fact {
                 kind: ReasoningKind::Reasoning,
                 text: "hm".to_owned(),
                 partial: false,
+                breaks: Vec::new(),
             },
         },
     }
@@ -159,7 +163,10 @@ pub fn tool_finished(outcome: ToolOutcome) -> Fact {
     Fact::Tool(ToolEvent {
         tag: tag(0),
         call: bash(json!({"command": "ls"})).into(),
-        what: ToolFact::Finished { outcome },
+        what: ToolFact::Finished {
+            outcome,
+            duration_ms: None,
+        },
     })
 }
 
@@ -259,7 +266,10 @@ pub fn all() -> Vec<Fact> {
             name: "bash".to_owned(),
         }),
         grew(Growth::Text),
-        grew(Growth::Reasoning(ReasoningKind::Summary)),
+        grew(Growth::Reasoning {
+            kind: ReasoningKind::Summary,
+            part: 0,
+        }),
         grew(Growth::ToolInput {
             call_id: "call_1".into(),
         }),

@@ -36,6 +36,7 @@ fn running() -> RunningTurn {
             text: "Go".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         text: vec!["One.".to_owned()],
         reasoning: Vec::new(),
@@ -52,6 +53,7 @@ fn running() -> RunningTurn {
             },
         }],
         events: Vec::new(),
+        unplaced: Vec::new(),
     }
 }
 
@@ -90,7 +92,30 @@ fn a_joiner_sees_the_state_the_stream_the_end_and_what_waits_in_this_order() {
 
 #[test]
 fn who_is_there_when_a_session_is_reset_gets_its_state_again() {
-    let reset = event(Fact::Thread(ThreadFact::Reset));
+    for fact in [ThreadFact::Reset, reverted()] {
+        gets_its_state_again(event(Fact::Thread(fact)));
+    }
+}
+
+/// The same holds where turns were taken back.
+fn reverted() -> ThreadFact {
+    ThreadFact::Reverted {
+        point: Box::new(vocabulary::RevertPoint {
+            turn: vocabulary::TurnId::new("t2"),
+            number: 2,
+            seq: vocabulary::Seq(7),
+            entry: 4,
+            message_count: 2,
+            preview: String::new(),
+            plan: Vec::new(),
+            plan_turn: None,
+            context_tokens: 0,
+            compacted: None,
+        }),
+    }
+}
+
+fn gets_its_state_again(reset: vocabulary::Event) {
     let read = Call::ReadThread {
         thread: thread_id(SESSION),
         recent: 50,

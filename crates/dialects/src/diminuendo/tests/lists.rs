@@ -46,7 +46,11 @@ fn the_list_shows_a_session_nobody_named_without_a_name() {
     };
     assert_eq!(*stub.call(), Call::ListThreads(expected));
     let (threads, next) = (vec![thread()], None);
-    stub.reply(Ok(Reply::Threads(ThreadPage { threads, next })));
+    stub.reply(Ok(Reply::Threads(ThreadPage {
+        threads,
+        next,
+        back: None,
+    })));
     assert_eq!(
         stub.take(),
         [json!({"type": "session_list", "sessions": [meta(Value::Null)], "requestId": "l"})]
@@ -108,7 +112,11 @@ fn missed_notices_are_made_up_for() {
     let mut stub = Stub::connected();
     stub.notice(&Notice::Reload);
     let (threads, next) = (vec![thread(), named("x")], None);
-    stub.reply(Ok(Reply::Threads(ThreadPage { threads, next })));
+    stub.reply(Ok(Reply::Threads(ThreadPage {
+        threads,
+        next,
+        back: None,
+    })));
     assert_eq!(stub.take_types(), ["session_updated", "session_updated"]);
 }
 

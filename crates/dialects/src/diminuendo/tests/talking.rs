@@ -66,6 +66,7 @@ fn a_running_turn_is_steered_and_the_sender_hears_it_once() {
         text: "Left".to_owned(),
         client_message_id: None,
         images: Vec::new(),
+        pieces: Vec::new(),
     });
     assert_eq!(stub.call(), &call);
     let (turn, item) = (TurnId::new("t1"), ItemId::new("u2"));

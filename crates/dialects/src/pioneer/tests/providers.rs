@@ -44,6 +44,7 @@ fn catalog() -> Catalog {
             provider("openai", true, vec![named("gpt-5.2")]),
         ],
         default: model(),
+        permissions: vocabulary::PermissionOffer::default(),
     }
 }
 

@@ -66,6 +66,7 @@ fn working() -> ThreadView {
             text: "Go".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         text: Vec::new(),
         reasoning: Vec::new(),
@@ -77,6 +78,7 @@ fn working() -> ThreadView {
         step: None,
         live: vec![output(&run, "half a li"), output(&fetch, "10 %")],
         events: events.to_vec(),
+        unplaced: Vec::new(),
     };
     ThreadView {
         turn: Some(turn),
@@ -115,6 +117,7 @@ fn what_is_being_written_is_told_so_far() {
                 content: 0,
                 kind: ReasoningKind::Reasoning,
                 text: "hm".to_owned(),
+                breaks: Vec::new(),
             }),
             growing(LiveItem::Text {
                 item: ItemId::new("m1"),

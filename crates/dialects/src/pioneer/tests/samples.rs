@@ -32,6 +32,8 @@ pub fn thread() -> Thread {
             client_id: Some(THREAD.to_owned()),
             created_at: NOW,
             folders: None,
+            forked_from: None,
+            ephemeral: false,
         },
         title: Title::default(),
         settings: ThreadSettings {
@@ -45,6 +47,7 @@ pub fn thread() -> Thread {
             auto_approve: true,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+            network: false,
             mode: AgentMode::Chat,
             agent: None,
             max_steps: 100,
@@ -123,6 +126,7 @@ pub fn turn_started() -> Fact {
             text: "Hello".to_owned(),
             display: None,
             client_id: None,
+            pieces: Vec::new(),
         },
         model: Some(Arc::new(model())),
     })
@@ -136,6 +140,7 @@ pub fn turn_finished() -> Fact {
         reasoning: Vec::new(),
         usage: None,
         model: Some(Arc::new(model())),
+        started_at: None,
     })
 }
 
@@ -144,6 +149,7 @@ pub fn bash(line: &str) -> ToolCall {
         agent: None,
         native: None,
         problem: None,
+        by_user: false,
         item: ItemId::new("i1"),
         call_id: "call_1".to_owned(),
         name: "bash".to_owned(),

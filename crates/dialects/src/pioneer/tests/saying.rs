@@ -27,6 +27,7 @@ fn steered() -> Fact {
                 media_type: "image/png".to_owned(),
                 base64: "iVBORw0KGgo=".into(),
             }],
+            pieces: Vec::new(),
         },
     })
 }
@@ -58,6 +59,7 @@ fn silent_thought() -> Fact {
                     origin: "openai".to_owned(),
                     value: json!({ "encrypted_content": "opaque" }),
                 })),
+                breaks: Vec::new(),
             },
         },
     }
@@ -122,7 +124,7 @@ fn what_cannot_be_said_names_its_field() {
     for (input, words) in [
         (
             json!([{ "type": "text", "text": "x" }, { "type": "audio", "url": "x" }]),
-            "input[1].type: `audio` is not available",
+            "input[1].type: expected text, image or localImage, not `audio`",
         ),
         (
             json!([{ "type": "image", "url": "ftp://x" }]),
@@ -329,6 +331,7 @@ fn a_sub_agents_call_is_an_item_of_the_turn() {
             outcome: ToolOutcome::Failed {
                 error: "the arguments cannot be read".to_owned(),
             },
+            duration_ms: None,
         },
     }));
     let sent = stub.take();
@@ -359,6 +362,7 @@ fn a_call_is_shown_with_the_words_that_came_with_it() {
         let mut stub = Stub::subscribed(false);
         let what = ToolFact::Finished {
             outcome: ToolOutcome::Succeeded(vocabulary::ToolOutput::Text("found".to_owned())),
+            duration_ms: None,
         };
         stub.tell(Fact::tool(tag(), call.into(), what));
         assert_eq!(stub.take()[0]["params"]["item"]["display"]["title"], title);

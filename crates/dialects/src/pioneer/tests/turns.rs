@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use vocabulary::{
-    AgentMode, Answer, ApprovalAnswer, AskFact, AskId, Call, Closing, Fact, Reply, StartedTurn,
-    Status, StatusReason, ThreadFact, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnError,
-    TurnErrorKind, TurnFact, TurnId, TurnOutcome, Why,
+    AgentMode, Answer, ApprovalAnswer, AskFact, AskId, Call, Changed, Closing, Fact, Reply,
+    StartedTurn, Status, StatusReason, ThreadFact, Title, ToolEvent, ToolFact, ToolOutcome,
+    ToolOutput, TurnError, TurnErrorKind, TurnFact, TurnId, TurnOutcome, Why,
 };
 
 use super::samples::{THREAD, approval, bash, tag, turn_finished, turn_started};
@@ -73,6 +73,26 @@ fn an_override_goes_with_its_turn() {
 }
 
 #[test]
+fn a_thread_that_plans_goes_on_planning_where_that_has_no_word() {
+    let mut stub = Stub::subscribed(false);
+    let mut settings = super::samples::thread().settings;
+    settings.mode = AgentMode::Plan;
+    stub.tell(Fact::Thread(ThreadFact::SettingsChanged {
+        settings,
+        changed: vec![Changed::Mode],
+        title: Title::default(),
+    }));
+    stub.take();
+    let mut params = say("Hello");
+    params["mode"] = json!("Agent");
+    stub.say("turn/start", params);
+    let Call::StartTurn(start) = stub.call() else {
+        panic!("{:?}", stub.call())
+    };
+    assert_eq!(start.changes.mode, None);
+}
+
+#[test]
 fn a_turn_that_gave_up_has_failed_and_says_why() {
     let mut stub = Stub::subscribed(false);
     stub.tell(turn_started());
@@ -112,6 +132,7 @@ fn a_command_ends_with_what_it_was_called_with() {
                 duration_ms: 5,
                 model_text: None,
             }),
+            duration_ms: None,
         },
     }));
     let sent = stub.take();
@@ -141,6 +162,7 @@ fn a_command_that_says_no_has_failed() {
                 duration_ms: 5,
                 model_text: None,
             }),
+            duration_ms: None,
         },
     }));
     let item = &stub.take()[0]["params"]["item"];

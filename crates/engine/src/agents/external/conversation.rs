@@ -25,7 +25,7 @@ use super::telling::{AgentTeller, THOUGHT, TellError};
 use super::{failed, failed_with, files, tool_calls};
 use crate::limits::{AGENT_CALL_SILENCE_MAX, AGENT_CANCEL_MAX, AGENT_SILENCE_MAX};
 use crate::turn::gate::external::{self, ExternalVerdict};
-use crate::turn::{SessionGone, Turn, TurnEnd, writes};
+use crate::turn::{Permits, SessionGone, Turn, TurnEnd, fence, writes};
 
 /// A permission that somebody is asked for.
 type PendingPermission =
@@ -56,6 +56,8 @@ enum ConversationEvent {
     Said(Result<AgentMessage, AcpError>),
     Decided(PermissionQuery, Result<ExternalVerdict, SessionGone>),
     Cancelled,
+    /// The thread may only read from now on, and nothing holds the agent to that.
+    Unheld,
     /// Nothing came in time.
     Silence,
 }
@@ -117,6 +119,7 @@ impl<'a> Conversation<'a> {
             biased;
             () = self.turn.cancel.cancelled(), if !is_cancelled => ConversationEvent::Cancelled,
             Some((asked, verdict)) = self.asking.next() => ConversationEvent::Decided(asked, verdict),
+            () = only_reads(self.turn), if !is_cancelled => ConversationEvent::Unheld,
             said = self.connection.next() => ConversationEvent::Said(said),
             () = tokio::time::sleep_until(until) => ConversationEvent::Silence,
         }
@@ -137,10 +140,15 @@ impl<'a> Conversation<'a> {
             ConversationEvent::Silence => self.heard_at,
             ConversationEvent::Said(_)
             | ConversationEvent::Decided(..)
+            | ConversationEvent::Unheld
             | ConversationEvent::Cancelled => Instant::now(),
         };
         match heard {
             ConversationEvent::Cancelled => Ok(self.cancel()),
+            ConversationEvent::Unheld => {
+                let words = opening::not_held(self.agent);
+                Ok(Some(PromptEnding::Lost(unfit(words))))
+            }
             ConversationEvent::Silence if self.cancelled_at.is_some() => {
                 let words = format!("{}: it did not stop when it was told to", self.agent);
                 Ok(Some(PromptEnding::Lost(unfit(words))))
@@ -376,6 +384,16 @@ impl<'a> Conversation<'a> {
 }
 
 /// It is still there, and the turn ends all the same.
+/// Comes when the thread may only read.
+async fn only_reads(turn: &Turn) {
+    let mut permits = turn.permits.clone();
+    let is_so = |permits: &Permits| fence::only_reads(&permits.settings);
+    if permits.wait_for(is_so).await.is_err() {
+        // The session is gone, and ends the turn by itself.
+        std::future::pending::<()>().await;
+    }
+}
+
 fn unfit(message: String) -> AcpError {
     AcpError::new(AcpErrorKind::Refused, message)
 }

@@ -119,6 +119,9 @@ async fn opened(
     if let Some(why) = model::exhausted(turn, &turn.model) {
         return Err(NotOpened::Budget(why));
     }
+    if turn.only_reads() {
+        return Err(NotOpened::Mode(not_held(agent.name())));
+    }
     let kept = turn.memory.lock().take();
     let kept = kept.and_then(|kept| kept.downcast::<KeptAgent>().ok());
     let kept = kept.filter(|kept| kept.agent == agent.name());
@@ -166,6 +169,14 @@ async fn opened(
         words,
     };
     Ok((opened, notes))
+}
+
+/// Why a program of the user's does nothing in a thread that may only read.
+pub fn not_held(name: &str) -> String {
+    format!(
+        "{name} runs outside of this server's sandbox, so nothing would keep it from changing files in \
+         a thread that plans or may only read; choose another mode, or a model of this server"
+    )
 }
 
 /// Starts the agent, and takes up its session of before if there was one.
@@ -219,15 +230,7 @@ async fn set_up(
                 "{name} always has its tools, so it cannot only chat; choose another mode or model"
             )));
         }
-        AgentMode::Plan => match session.plan_mode() {
-            Some(plan) => Some(plan),
-            None => {
-                return Err(NotOpened::Mode(format!(
-                    "{name} has no mode for planning; choose another mode or model"
-                )));
-            }
-        },
-        AgentMode::Code => session.first_mode(),
+        AgentMode::Plan | AgentMode::Code => session.first_mode(),
     };
     if let Some(mode) = wanted {
         connection.set_mode(session, &mode).await?;

@@ -110,8 +110,10 @@ impl AgentTeller {
         self.finish_text(false).await?;
         self.enter_step().await?;
         let opening = match &growth {
-            Growth::Reasoning(kind) => Opening::Reasoning(*kind),
-            Growth::Text | Growth::ToolInput { .. } => Opening::Text,
+            Growth::Reasoning { kind, .. } | Growth::ReasoningPart { kind, .. } => {
+                Opening::Reasoning(*kind)
+            }
+            Growth::Text | Growth::Plan | Growth::ToolInput { .. } => Opening::Text,
         };
         let (item, content) = (self.turn.new_item(), self.next_content());
         self.open = Some(OpenText {
@@ -132,13 +134,16 @@ impl AgentTeller {
         let native = Some(Box::new(self.native.clone()));
         let text = open.text;
         let body = match open.growth {
-            Growth::Reasoning(kind) => Item::Reasoning {
-                kind,
-                text,
-                partial,
-                native: None,
-            },
-            Growth::Text | Growth::ToolInput { .. } => Item::AgentMessage {
+            Growth::Reasoning { kind, .. } | Growth::ReasoningPart { kind, .. } => {
+                Item::Reasoning {
+                    kind,
+                    text,
+                    breaks: Vec::new(),
+                    partial,
+                    native: None,
+                }
+            }
+            Growth::Text | Growth::Plan | Growth::ToolInput { .. } => Item::AgentMessage {
                 text,
                 partial,
                 native,
@@ -243,4 +248,7 @@ impl AgentTeller {
 }
 
 /// A thought of an agent's: whether it is whole, nobody knows.
-pub const THOUGHT: Growth = Growth::Reasoning(ReasoningKind::Reasoning);
+pub const THOUGHT: Growth = Growth::Reasoning {
+    kind: ReasoningKind::Reasoning,
+    part: 0,
+};

@@ -276,6 +276,8 @@ pub fn grant_key(agent: &str, call: &vocabulary::ToolCall) -> String {
             json!({"files": paths})
         }
         Subject::Web { url } => json!({"url": url}),
+        Subject::Search { query } => json!({"query": query}),
+        Subject::Agent { prompt } => json!({"prompt": prompt}),
         Subject::Mcp { .. } | Subject::Question | Subject::Plan | Subject::Other => {
             call.input.clone()
         }

@@ -20,8 +20,11 @@ use crate::traces::requests::{RequestEnd, WatchedRequest};
 use crate::turn::{DueCall, SessionGone, Turn, offer};
 
 mod blocks;
+mod plan;
+mod planned;
 
 use blocks::{OpenBlock, Whole};
+use planned::SplitBlock;
 
 /// Whose answer it is, and so how it is told.
 #[derive(Clone)]
@@ -168,6 +171,8 @@ struct ModelAnswer<'a> {
     /// How the model knows the tools.
     faces: ToolFaces,
     open: Option<OpenBlock>,
+    /// The text that the open block is a part of, where plans are told apart from the rest.
+    split: Option<SplitBlock>,
     blocks: Vec<Block>,
     calls: Vec<DueCall>,
     /// A call was begun and never became one.
@@ -184,6 +189,7 @@ impl<'a> ModelAnswer<'a> {
             speaker,
             faces,
             open: None,
+            split: None,
             blocks: Vec::new(),
             calls: Vec::new(),
             lost_call: false,

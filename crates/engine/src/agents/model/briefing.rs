@@ -200,7 +200,11 @@ struct BriefedState {
 impl BriefedState {
     async fn of(turn: &Turn, surroundings: &Surroundings) -> Self {
         let settings = turn.permits.borrow().settings.clone();
-        let (sandbox, grants) = tokio::join!(turn.shared.sandbox(), grants(turn));
+        let (sandbox, grants) = tokio::join!(turn.sandbox(), grants(turn));
+        let hold = permissions::CommandHold {
+            sandbox: &sandbox,
+            is_full: turn.has_full_access(),
+        };
         let ModelRef { provider, model } = turn.model.as_ref();
         let person = match is_attended(turn) {
             true => "the user can answer, and sees what you do",
@@ -220,7 +224,7 @@ impl BriefedState {
         Self {
             lines: lines.into_iter().flatten().collect(),
             workspace: turn.card.directory.display().to_string(),
-            permissions: permissions::lines(&settings, &sandbox, &grants),
+            permissions: permissions::lines(&settings, hold, &grants),
             assignment: settings.assignment,
             skills_bytes: skills
                 .and_then(|bytes| usize::try_from(bytes).ok())
@@ -234,6 +238,7 @@ impl BriefedState {
 pub fn works(turn: &Turn, surroundings: &Surroundings, tool: &str) -> bool {
     match tool {
         "ask" => is_attended(turn),
+        "bash" | "job" => turn.may_run_commands(),
         "webSearch" => turn.own().web.can_search(),
         "notebookEdit" => surroundings.has_notebook,
         tools::SKILL => !surroundings.skills.is_empty() || surroundings.waits_for_trust,

@@ -151,13 +151,22 @@ pub fn shortened(messages: &[Arc<Message>], summary: &str, compact_at: u64) -> V
     kept::shortened(messages, summary, KeptBudget::of(compact_at))
 }
 
+/// Why a conversation is summarised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SummaryReason {
+    /// It does not fit: the newest steps stay as they are.
+    TooLong,
+    /// A person wants it; nothing of it is under way.
+    Wanted,
+}
+
 /// Puts a summary in the place of a thread's conversation as it is before this step, on disk first.
 /// Gives the conversation as it is from now on.
 pub async fn replace(
     turn: &Turn,
     tag: StreamTag,
     surroundings: String,
-    summary: &str,
+    (summary, reason): (&str, SummaryReason),
     tokens_before: u64,
 ) -> Result<Result<Vec<Arc<Message>>, Refusal>, SessionGone> {
     let step = tag.step;
@@ -167,8 +176,15 @@ pub async fn replace(
         (Err(refusal), _) | (_, Err(refusal)) => return Ok(Err(refusal)),
     };
     let budget = KeptBudget::of(turn.compact_at(&turn.model));
+    let budget = match reason {
+        SummaryReason::TooLong => budget,
+        SummaryReason::Wanted => budget.without_steps(),
+    };
     let (kept, newest) = kept::choose(&loaded, surroundings, budget);
-    let summary = kept::opening(summary, &kept.changed, &plan, newest);
+    let summary = match reason {
+        SummaryReason::TooLong => kept::opening(summary, &kept.changed, &plan, newest),
+        SummaryReason::Wanted => kept::opening_wanted(summary, &kept.changed, &plan),
+    };
     let fact = StepFact::Compacted {
         item: turn.new_item(),
         summary,

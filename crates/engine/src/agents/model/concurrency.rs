@@ -133,6 +133,8 @@ fn access(turn: &Turn, due: &DueCall) -> CallAccess {
         }
         Subject::Files(_)
         | Subject::Web { .. }
+        | Subject::Search { .. }
+        | Subject::Agent { .. }
         | Subject::Mcp { .. }
         | Subject::Question
         | Subject::Plan

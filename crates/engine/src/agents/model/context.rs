@@ -6,7 +6,7 @@ use std::sync::Arc;
 use providers::{Block, Message, ToolResult, UserMessage};
 use tools::ToolFaces;
 use vocabulary::{
-    Event, Fact, FilesFact, Item, ItemFact, ItemId, ModelRef, Refusal, StepFact, StreamTag,
+    Cause, Event, Fact, FilesFact, Item, ItemFact, ItemId, ModelRef, Refusal, StepFact, StreamTag,
     ToolCall, ToolEvent, ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, TurnOutcome, Why,
 };
 
@@ -15,10 +15,13 @@ use crate::codec;
 use crate::limits::{CONTEXT_MESSAGES_READ_MAX, KEPT_FILES_MAX};
 use crate::turn::{Turn, offer};
 
+mod orders;
 mod placed;
 mod replaced;
 mod shown;
 
+use orders::UserCommandLines;
+pub use orders::{REVIEW, review_hint, user_command_note};
 use placed::PlacedMessages;
 use replaced::TurnInputs;
 pub use replaced::clear_result;
@@ -128,10 +131,15 @@ struct Reading {
     said: Vec<(Option<u64>, String)>,
     changed: Vec<String>,
     turns: Vec<u64>,
+    /// What made the turn start that is being read.
+    cause: Cause,
+    user_lines: UserCommandLines,
     results: Vec<ReadResult>,
     /// The step whose entries are being read, and how many messages there were before it.
     step: Option<(TurnId, u32)>,
     before_step: usize,
+    /// The block of the step's answer whose text was read last, and whether that was a plan.
+    text: Option<(u32, bool)>,
     /// The answer of this step broke off: the next one replaces it, if there is one.
     broken_off: Option<(TurnId, u32)>,
     /// Of the turn that is being read, and of the one before it.
@@ -175,16 +183,18 @@ impl Reading {
             Fact::Step { tag, what } => self.add_step(entry, tag, what),
             Fact::Item {
                 tag,
+                content,
                 what: ItemFact::Finished { body, .. },
                 ..
             } => {
-                self.enter(entry, &tag);
-                self.read.add_block(entry, written(body));
+                self.add_item(entry, &tag, content, body);
             }
             Fact::Tool(tool) => {
                 self.note_changes(&tool.what);
                 // What a sub-agent does is a conversation of its own.
-                if tool.call.agent.is_none() {
+                if tool.call.by_user {
+                    self.add_user_call(entry, tool);
+                } else if tool.call.agent.is_none() {
                     self.add_call(entry, tool);
                 }
             }
@@ -199,10 +209,30 @@ impl Reading {
         }
     }
 
+    /// A plan was told apart from the text that it is a part of; the model reads what it wrote.
+    fn add_item(&mut self, entry: u64, tag: &StreamTag, content: u32, body: Item) {
+        let is_plan = matches!(body, Item::Plan { .. });
+        let before = self.text.take();
+        let is_text = is_plan || matches!(body, Item::AgentMessage { .. });
+        let Some(block) = written(body) else { return };
+        self.enter(entry, tag);
+        self.text = is_text.then_some((content, is_plan));
+        match before {
+            Some((place, was_plan)) if is_text && place == content && (was_plan || is_plan) => {
+                self.read.extend_text(entry, block);
+            }
+            Some(_) | None => self.read.add_block(entry, block),
+        }
+    }
+
     fn add_turn(&mut self, entry: u64, what: TurnFact) {
         match what {
-            TurnFact::Started { input, .. } => {
+            TurnFact::Started { cause, input, .. } if !cause.is_said() => {
+                self.add_order(entry, cause, &input);
+            }
+            TurnFact::Started { cause, input, .. } => {
                 self.release();
+                self.cause = cause;
                 self.before = std::mem::take(&mut self.ending);
                 let said = user_message(input, self.sees);
                 self.turns.push(entry);
@@ -225,10 +255,15 @@ impl Reading {
                 self.held.push(held);
             }
             TurnFact::Finished { outcome, .. } => {
-                self.ending.outcome = Some(outcome);
+                // How an order ended is not how the model's own turn did.
+                if self.cause.is_said() {
+                    self.ending.outcome = Some(outcome);
+                }
                 self.release();
             }
-            TurnFact::PlanChanged { .. } | TurnFact::UsageAdded { .. } => {}
+            TurnFact::SteerPlaced { .. }
+            | TurnFact::PlanChanged { .. }
+            | TurnFact::UsageAdded { .. } => {}
         }
     }
 
@@ -264,6 +299,7 @@ impl Reading {
         match what {
             ToolFact::Planned { .. } => {
                 self.enter(entry, &tag);
+                self.text = None;
                 let written = self.faces.written(&call.name, &call.input);
                 let call = Arc::unwrap_or_clone(call);
                 let block = Block::ToolCall {
@@ -274,7 +310,7 @@ impl Reading {
                 };
                 self.read.add_block(entry, block);
             }
-            ToolFact::Finished { outcome } => {
+            ToolFact::Finished { outcome, .. } => {
                 if matches!(outcome, ToolOutcome::Interrupted(_)) {
                     let words = self.in_words(&call);
                     self.ending.interrupted.push(words);
@@ -295,6 +331,7 @@ impl Reading {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Wrote { .. }
+            | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => {}
         }
@@ -305,6 +342,7 @@ impl Reading {
             outcome:
                 ToolOutcome::Succeeded(ToolOutput::Files { changes, .. })
                 | ToolOutcome::Interrupted(ToolOutput::Files { changes, .. }),
+            ..
         } = what
         else {
             return;
@@ -355,6 +393,7 @@ impl Reading {
         if self.step != step {
             self.hear(tag.step);
             self.step = step;
+            self.text = None;
             self.before_step = self.read.len();
             // An answer of its own, even where the last message was an answer too.
             self.read.push(entry, Message::Assistant(Vec::new()));
@@ -416,9 +455,18 @@ impl Reading {
 }
 
 /// What an item is in the conversation.
-pub fn written(body: Item) -> Block {
-    match body {
+pub fn written(body: Item) -> Option<Block> {
+    Some(match body {
         Item::AgentMessage { text, native, .. } => Block::Text { text, native },
+        Item::Plan {
+            text,
+            marks,
+            native,
+            ..
+        } => Block::Text {
+            text: format!("{}{text}{}", marks.before, marks.after),
+            native,
+        },
         Item::Reasoning { text, native, .. } => Block::Reasoning { text, native },
         Item::File {
             media_type,
@@ -429,7 +477,9 @@ pub fn written(body: Item) -> Block {
             base64,
             native,
         },
-    }
+        // What was found is said in words, too.
+        Item::ReviewEntered { .. } | Item::ReviewExited { .. } => return None,
+    })
 }
 
 /// Adds what the server tells the model at this step; gives its place.

@@ -17,25 +17,52 @@ enum WhoDecides {
     Person(Approvals),
 }
 
+/// What holds the commands of a thread.
+#[derive(Clone, Copy)]
+pub struct CommandHold<'a> {
+    pub sandbox: &'a Sandbox,
+    /// Whether there is none because the thread is to have none.
+    pub is_full: bool,
+}
+
 /// The lines of the block; `grants`: what the user allowed for longer than once.
-pub fn lines(settings: &ThreadSettings, sandbox: &Sandbox, grants: &[String]) -> Vec<String> {
+pub fn lines(settings: &ThreadSettings, hold: CommandHold<'_>, grants: &[String]) -> Vec<String> {
+    let sandbox = hold.sandbox;
     let asking = match (settings.auto_approve, settings.approvals) {
         (true, _) => WhoDecides::Nobody,
         (false, Approvals::Never) => WhoDecides::Refused,
-        (false, approvals @ (Approvals::Ask | Approvals::AskUnlessRead | Approvals::Auto)) => {
-            WhoDecides::Person(approvals)
-        }
+        (
+            false,
+            approvals @ (Approvals::Ask
+            | Approvals::AskUnlessRead
+            | Approvals::Auto
+            | Approvals::OnFailure),
+        ) => WhoDecides::Person(approvals),
     };
     let mut lines: Vec<&str> = Vec::new();
     match settings.mode {
         AgentMode::Chat => return Vec::new(),
         AgentMode::Plan => {
-            lines.push("You are planning: you have no tool that changes files or runs commands.");
+            lines.push(
+                "You are planning: whatever would change something is refused, also what a \
+                 sub-agent does.",
+            );
+            lines.push(match sandbox.mode() {
+                Mode::Nothing => "No sandbox holds commands on this machine, so none runs.",
+                Mode::Bubblewrap | Mode::Landlock => {
+                    "Commands run in a sandbox that lets them write nothing but a temporary directory \
+                     of their own, and have no network. They look; `escalate` is refused."
+                }
+            });
+            lines.push(who_is_asked(asking, hold));
         }
         AgentMode::Code => {
-            lines.push(reach(settings.sandbox, sandbox.mode()));
+            lines.push(match hold.is_full {
+                true => FULL_ACCESS,
+                false => reach(settings.sandbox, sandbox.mode()),
+            });
             lines.push(network(sandbox));
-            lines.push(who_is_asked(asking, sandbox.mode()));
+            lines.push(who_is_asked(asking, hold));
             lines.extend(more(asking, sandbox.mode()));
         }
     }
@@ -53,6 +80,9 @@ pub fn lines(settings: &ThreadSettings, sandbox: &Sandbox, grants: &[String]) ->
     }
     lines
 }
+
+const FULL_ACCESS: &str = "There is no sandbox in this thread, as its user wants it: commands and file tools \
+    reach all that the user can, but for keys, passwords and this server's own data.";
 
 fn reach(writes: SandboxMode, mode: Mode) -> &'static str {
     match (mode, writes) {
@@ -87,12 +117,23 @@ fn network(sandbox: &Sandbox) -> &'static str {
     }
 }
 
-fn who_is_asked(asking: WhoDecides, mode: Mode) -> &'static str {
-    match (asking, mode) {
+fn who_is_asked(asking: WhoDecides, hold: CommandHold<'_>) -> &'static str {
+    match (asking, hold.sandbox.mode()) {
         (WhoDecides::Nobody, _) => "Nobody is asked: calls run at once.",
         (WhoDecides::Refused, _) => {
             "Nobody is asked: what would need a person's word (what destroys, what lies outside the \
              workspace, what leaves the sandbox) fails and says so."
+        }
+        (WhoDecides::Person(Approvals::Auto | Approvals::OnFailure), Mode::Nothing)
+            if hold.is_full =>
+        {
+            "Calls run at once. A person is asked before what destroys or is hard to undo, and new web \
+             hosts."
+        }
+        (WhoDecides::Person(Approvals::OnFailure), Mode::Bubblewrap | Mode::Landlock) => {
+            "Commands run at once, in the sandbox. Where it stops one, a person is asked whether that may \
+             run outside. They are also asked before files that other programs run by themselves, new \
+             web hosts, and all that leaves the sandbox."
         }
         (WhoDecides::Person(_), Mode::Nothing) => {
             "A person is asked before every command, before paths outside the workspace and new web \

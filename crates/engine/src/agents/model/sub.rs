@@ -37,6 +37,37 @@ pub async fn run(
         let message = format!("sub-agents go only {SUB_AGENT_DEPTH_MAX} deep; do it yourself");
         return Err(Failure::Error(message));
     }
+    let (work, end) = worked(turn, tag, call, depth, request).await?;
+    work.result(end)
+}
+
+/// What a reviewer found, or why it found nothing. It is not kept: nobody goes on with it.
+pub async fn review(
+    turn: &Arc<Turn>,
+    tag: &StreamTag,
+    call: &Arc<ToolCall>,
+    request: SpawnRequest,
+) -> Result<String, Failure> {
+    let (work, end) = worked(turn, tag, call, 1, request).await?;
+    let said = work.said.trim().to_owned();
+    match end {
+        SubAgentEnd::Done if !said.is_empty() => Ok(said),
+        SubAgentEnd::Done => Err(Failure::Error("the reviewer said nothing".to_owned())),
+        SubAgentEnd::Stopped(why) if !said.is_empty() => Ok(format!("{said}\n\n[{why}]")),
+        SubAgentEnd::Stopped(why) | SubAgentEnd::Failed(why) | SubAgentEnd::Full(why) => {
+            Err(Failure::Error(why))
+        }
+        SubAgentEnd::Cancelled => Err(cancelled("cancelled".to_owned())),
+    }
+}
+
+async fn worked<'a>(
+    turn: &'a Arc<Turn>,
+    tag: &'a StreamTag,
+    call: &'a Arc<ToolCall>,
+    depth: u32,
+    request: SpawnRequest,
+) -> Result<(SubAgentWork<'a>, SubAgentEnd), Failure> {
     let conversation = SubConversation::of(turn, call, &request).await?;
     let Some(provider) = turn.own().models.provider(&conversation.model.provider) else {
         let provider = &conversation.model.provider;
@@ -71,7 +102,7 @@ pub async fn run(
     };
     let credit = std::mem::replace(&mut work.credit, StepCredit::SubAgent(0));
     credit.give_back(turn).await;
-    work.result(end)
+    Ok((work, end))
 }
 
 struct SubAgentWork<'a> {

@@ -47,6 +47,35 @@ async fn a_restore_puts_files_back_and_can_be_undone() {
 }
 
 #[tokio::test]
+async fn turns_are_taken_back_with_what_they_did_to_files() {
+    let house = house([
+        writes("a.txt", "one\n"),
+        says("done"),
+        writes("b.txt", "two\n"),
+        says("done"),
+    ]);
+    let (thread, mut ear) = house.heard_thread().await;
+    state(&house, thread).await;
+    turn(&house, thread, &mut ear).await;
+    turn(&house, thread, &mut ear).await;
+    let take_back = |count, files| {
+        let to = vocabulary::RevertTo::Newest(count);
+        Call::RevertThread(vocabulary::RevertThread { thread, to, files })
+    };
+    house.call(take_back(1, true)).await.expect("it goes back");
+    assert_eq!(read(&house, "a.txt").as_deref(), Some("one\n"));
+    assert_eq!(read(&house, "b.txt"), None);
+    assert_eq!(house.turns(thread).await, 1);
+    house.call(take_back(1, false)).await.expect("it goes back");
+    assert_eq!(
+        read(&house, "a.txt").as_deref(),
+        Some("one\n"),
+        "only the words"
+    );
+    assert_eq!(house.turns(thread).await, 0);
+}
+
+#[tokio::test]
 async fn a_thread_can_go_back_to_its_original_before_anything_was_kept() {
     let house = house([]);
     std::fs::write(house.directory().join("a.txt"), "old\n").expect("a file");

@@ -3,7 +3,7 @@
 use engine::ListenFrom;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use vocabulary::{AgentMode, Call, Changes, Fact, NoteFact, Reply};
+use vocabulary::{AgentMode, Call, Changes, Fact, NoteFact, Reply, SandboxMode};
 
 use super::stub::{self, SESSION, StubAbilities, StubAgent, methods, params};
 use super::{chosen, house, model, stage};
@@ -151,9 +151,22 @@ async fn models_and_modes_are_those_of_the_agent() {
     };
     house.change(thread, mode(AgentMode::Plan)).await;
     house.say(thread, "three").await.expect("a turn");
-    ear.completed().await;
-    let set = json!({"sessionId": SESSION, "modeId": "plan"});
-    assert_eq!(params(&heard, "session/set_mode"), [set]);
+    let message = ear.failed().await.message;
+    assert!(message.starts_with("stub runs outside"), "{message}");
+    let reads = Changes {
+        sandbox: Some(SandboxMode::ReadOnly),
+        ..mode(AgentMode::Code)
+    };
+    house.change(thread, reads).await;
+    house.say(thread, "again").await.expect("a turn");
+    let message = ear.failed().await.message;
+    assert!(message.starts_with("stub runs outside"), "{message}");
+    assert_eq!(params(&heard, "session/set_mode"), Vec::<Value>::new());
+    let writes = Changes {
+        sandbox: Some(SandboxMode::WorkspaceWrite),
+        ..Changes::default()
+    };
+    house.change(thread, writes).await;
     house.change(thread, mode(AgentMode::Chat)).await;
     house.say(thread, "four").await.expect("a turn");
     let message = ear.failed().await.message;

@@ -2,6 +2,7 @@
 //! a server sends no deltas; numbers and ids are used where they are there.
 
 use serde_json::{Value, json};
+use vocabulary::PART_BREAK;
 
 use super::items::OutputItems;
 use crate::format::blocks::{BlockKey, BlockKind, Blocks, CallInput, MadeFile};
@@ -164,14 +165,24 @@ impl ResponsesDecoder {
         item: &Value,
         out: &mut Vec<Part>,
     ) -> Result<(), ProviderError> {
-        let summary = texts(&item["summary"], "summary_text", "\n\n");
-        let full = texts(&item["content"], "reasoning_text", "\n\n");
+        let full = texts(&item["content"], "reasoning_text", PART_BREAK);
         let kind = BlockKind::Reasoning {
             summary: full.is_empty(),
         };
         let key = self.start(at, kind, out)?;
-        let whole = if full.is_empty() { summary } else { full };
-        self.blocks.settle(key, &whole, out)?;
+        if !full.is_empty() {
+            self.blocks.settle(key, &full, out)?;
+        } else if self.blocks.text(key).is_some_and(str::is_empty) {
+            let parts = item["summary"].as_array().into_iter().flatten();
+            let parts = parts.filter(|part| part["type"] == "summary_text");
+            for text in parts.filter_map(|part| part["text"].as_str()) {
+                self.blocks.part(key, out)?;
+                self.blocks.grow(key, text, out)?;
+            }
+        } else {
+            let summary = texts(&item["summary"], "summary_text", PART_BREAK);
+            self.blocks.settle(key, &summary, out)?;
+        }
         let native = native(&self.origin, item.clone());
         self.blocks.end(key, Some(native), out);
         Ok(())
@@ -263,14 +274,10 @@ impl ResponsesDecoder {
         }
     }
 
-    /// The parts of a summary are paragraphs.
     fn summary_part(&mut self, value: &Value, out: &mut Vec<Part>) -> Result<(), ProviderError> {
         let at = self.found_or_new(value)?;
         let key = self.start(at, BlockKind::Reasoning { summary: true }, out)?;
-        if self.blocks.text(key).is_some_and(|text| !text.is_empty()) {
-            self.blocks.grow(key, "\n\n", out)?;
-        }
-        Ok(())
+        self.blocks.part(key, out)
     }
 
     /// Of a call that was not announced the name is not known: it is told as a whole.

@@ -285,6 +285,22 @@ fn paragraphs_of_a_summary_are_kept_apart() {
 }
 
 #[test]
+fn parts_of_a_summary_that_comes_as_a_whole_are_kept_apart_too() {
+    let item = json!({ "type": "reasoning", "summary": [
+        { "type": "summary_text", "text": "a" }, { "type": "summary_text", "text": "b" }] });
+    let data = [
+        json!({ "type": "response.output_item.done", "output_index": 0, "item": item }),
+        json!({ "type": "response.completed", "response": {} }),
+    ];
+    let native = native(Wire::Responses, item);
+    let expected = [
+        thought(0, true, &["a", "\n\n", "b"], native),
+        finish(StopCause::Stop, 0, 0),
+    ];
+    assert_eq!(answer(Wire::Responses, &data), expected.concat());
+}
+
+#[test]
 fn full_reasoning_is_not_called_a_summary() {
     let data = [
         json!({ "type": "response.reasoning_text.delta", "output_index": 0, "delta": "hm" }),

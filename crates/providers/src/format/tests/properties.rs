@@ -27,6 +27,7 @@ fn assert_in_order(parts: &[Part], end: &Result<(), ProviderError>) {
             Part::ReasoningDelta { block, text } => {
                 assert!(open == Some((*block, "reasoning")) && !text.is_empty());
             }
+            Part::ReasoningPart { block } => assert_eq!(open, Some((*block, "reasoning"))),
             Part::ToolInputDelta { block, json } => {
                 assert!(open == Some((*block, "call")) && !json.is_empty());
             }

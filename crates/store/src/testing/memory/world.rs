@@ -1,17 +1,19 @@
 //! What a memory store keeps, and the rules by which it changes.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::Weak;
 
 use bytes::Bytes;
 use vocabulary::{
-    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp, TurnSelection,
+    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TurnSelection,
 };
 
 use super::credits::CreditRows;
 use super::library::Library;
 use crate::check::LogHead;
 use crate::cursor::Cursor;
+use crate::sqlite::page;
 use crate::{
     Batch, Draft, EntryRow, Lease, ListChange, ListEntry, Receipt, Result, StoreError, StoredEvent,
 };
@@ -67,7 +69,13 @@ impl Kept {
     }
 
     /// Everything here has been checked: from now on nothing fails.
-    fn take_in(&mut self, head: LogHead, batch: Batch) {
+    fn take_in(&mut self, head: LogHead, batch: Batch, inherited: Vec<StoredEvent>) {
+        if let Some(reverted) = batch.reverts {
+            self.entries.retain(|ordinal, _| *ordinal < reverted.entry);
+            self.turns.retain(|number, _| *number < reverted.turn);
+        }
+        self.events
+            .extend(inherited.into_iter().map(|event| (event.seq, event)));
         if let Some(thread) = batch.thread {
             self.thread = thread;
         }
@@ -157,7 +165,8 @@ impl World {
         if let Some(thread) = &batch.thread {
             self.check_client_id(thread)?;
         }
-        let change = batch.thread.as_ref().map(|thread| ListChange {
+        let listed = batch.thread.as_ref().filter(|it| !it.card.ephemeral);
+        let change = listed.map(|thread| ListChange {
             tenant: thread.card.tenant.clone(),
             what: ListEntry::Thread(lease.thread),
             is_new: kept.is_none(),
@@ -168,15 +177,16 @@ impl World {
         if kept.is_none() && batch.thread.is_none() {
             return Err(StoreError::UnknownThread);
         }
+        let inherited = self.inherited(&batch)?;
         if let Some(charge) = &batch.charge {
             self.credits.charge(lease.thread, charge)?;
         }
         match (self.threads.get_mut(&lease.thread), &batch.thread) {
-            (Some(kept), _) => kept.take_in(head, batch),
+            (Some(kept), _) => kept.take_in(head, batch, inherited),
             (None, None) => return Err(StoreError::UnknownThread),
             (None, Some(thread)) => {
                 let mut kept = Kept::new(thread.clone());
-                kept.take_in(head, batch);
+                kept.take_in(head, batch, inherited);
                 self.threads.insert(lease.thread, kept);
             }
         }
@@ -202,34 +212,48 @@ impl World {
     }
 
     pub(super) fn list(&self, tenant: &TenantId, query: &ThreadQuery) -> Result<ThreadPage> {
-        let after = query.cursor.as_deref().map(Cursor::parse).transpose()?;
-        let mut found: Vec<&Thread> = self
+        let after = Cursor::asked(query)?;
+        if query.limit == Some(0) {
+            return Ok(ThreadPage::default());
+        }
+        let place = |thread: &Thread| Cursor::of(query.sort, thread);
+        let mut found: Vec<Thread> = self
             .threads
             .values()
             .map(|kept| &kept.thread)
             .filter(|thread| thread.card.tenant == *tenant)
             .filter(|thread| query.matches(thread))
-            .filter(|thread| match after {
-                Some(after) => sort_key(Cursor::of(thread)) > sort_key(after),
-                None => true,
-            })
+            .filter(|thread| after.is_none_or(|it| it.lets_in(place(thread), query.direction)))
+            .cloned()
             .collect();
-        found.sort_by_key(|thread| sort_key(Cursor::of(thread)));
-        let limit = query.limit.map_or(usize::MAX, |limit| limit as usize);
-        let more = found.len() > limit;
-        found.truncate(limit);
-        let last = found.last().filter(|_| more);
-        Ok(ThreadPage {
-            next: last.map(|thread| Cursor::of(thread).text()),
-            threads: found.into_iter().cloned().collect(),
-        })
+        found.sort_by(|a, b| place(a).order(place(b), query.direction));
+        Ok(page(query, found))
+    }
+
+    /// What a batch takes over of another thread's log.
+    fn inherited(&self, batch: &Batch) -> Result<Vec<StoredEvent>> {
+        let Some(inherited) = &batch.inherits else {
+            return Ok(Vec::new());
+        };
+        let from = self.threads.get(&inherited.from);
+        let from = from.ok_or(StoreError::UnknownThread)?;
+        let span = (
+            Bound::Excluded(inherited.after),
+            Bound::Included(inherited.upto),
+        );
+        Ok(from
+            .events
+            .range(span)
+            .map(|(_, event)| event.clone())
+            .collect())
     }
 }
 
 /// Places and receipts are given once.
 fn check_rows(kept: &Kept, batch: &Batch) -> Result<()> {
+    let left = batch.reverts.map_or(u64::MAX, |reverted| reverted.entry);
     for row in &batch.entries {
-        if kept.entries.contains_key(&row.ordinal) {
+        if row.ordinal < left && kept.entries.contains_key(&row.ordinal) {
             return Err(StoreError::Failed(format!(
                 "there is an entry {} already",
                 row.ordinal
@@ -243,9 +267,4 @@ fn check_rows(kept: &Kept, batch: &Batch) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Sorts as the list does.
-fn sort_key(cursor: Cursor) -> (std::cmp::Reverse<Timestamp>, ThreadId) {
-    (std::cmp::Reverse(cursor.updated_at), cursor.id)
 }

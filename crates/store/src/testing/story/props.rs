@@ -23,6 +23,8 @@ pub fn a_thread(number: u64) -> Thread {
             client_id: None,
             created_at: at,
             folders: None,
+            forked_from: None,
+            ephemeral: false,
         },
         title: Title::default(),
         settings: ThreadSettings {
@@ -33,6 +35,7 @@ pub fn a_thread(number: u64) -> Thread {
             auto_approve: false,
             approvals: vocabulary::Approvals::Auto,
             sandbox: vocabulary::SandboxMode::WorkspaceWrite,
+            network: false,
             mode: AgentMode::Code,
             agent: None,
             max_steps: 100,

@@ -4,10 +4,10 @@ use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changed, Changes,
-    CheckpointCall, CheckpointId, FileCall, FileUpload, GrantScope, Idempotency, Image,
-    LibraryCall, McpCall, MemberCall, NewThread, Role, RunCommand, SandboxMode, Secret, Seq,
-    SignInCall, SkillCall, StartTurn, SteerTurn, ThreadQuery, TurnId, TurnSelection,
-    WorkspaceDirectory, WorkspaceId,
+    CheckpointCall, CheckpointId, ExecCommand, FileCall, FileUpload, GrantScope, Idempotency,
+    Image, LibraryCall, McpCall, MemberCall, NewThread, ReviewTarget, Role, RunCommand, RunShell,
+    SandboxMode, Secret, Seq, SignInCall, SkillCall, StartReview, StartTurn, SteerTurn,
+    TerminalCall, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -18,6 +18,8 @@ fn changes() -> Changes {
         model: Some(model()),
         approvals: Some(Approvals::Ask),
         sandbox: Some(SandboxMode::ReadOnly),
+        network: Some(true),
+        instructions: Some("i".to_owned()),
         budgets: Some(Box::default()),
         ..Changes::default()
     }
@@ -44,6 +46,34 @@ fn of_threads() -> Vec<Call> {
             changes: changes(),
         },
         Call::ResetThread { thread },
+        Call::CompactThread { thread },
+        Call::StartReview(StartReview {
+            thread,
+            target: ReviewTarget::Commit {
+                sha: "abc".to_owned(),
+                title: None,
+            },
+        }),
+        Call::RunShell(RunShell {
+            thread,
+            command: "ls".to_owned(),
+            timeout_ms: Some(5),
+        }),
+        Call::Terminals {
+            thread,
+            call: TerminalCall::Write {
+                process: 1,
+                text: "y".to_owned(),
+            },
+        },
+        Call::Exec(Box::new(ExecCommand {
+            words: vec!["git".to_owned()],
+            directory: Some("/a".into()),
+            sandbox: Some(SandboxMode::ReadOnly),
+            environment: vec![("A".to_owned(), None)],
+            timeout_ms: Some(1),
+            output_bytes_max: None,
+        })),
         Call::ListGrants { thread },
         Call::RevokeGrant {
             thread,
@@ -124,6 +154,7 @@ fn of_turns() -> Vec<Call> {
             images: vec![Image::Path("/a".into()), Image::Url("u".to_owned())],
             changes: Box::new(changes()),
             listen: Some(Audience(1)),
+            pieces: Vec::new(),
         }),
         Call::SteerTurn(SteerTurn {
             thread,
@@ -131,6 +162,7 @@ fn of_turns() -> Vec<Call> {
             text: "t".to_owned(),
             client_message_id: None,
             images: Vec::new(),
+            pieces: Vec::new(),
         }),
         Call::CancelTurn { thread, turn: None },
         Call::AnswerAsk {

@@ -7,12 +7,12 @@ use crate::{
     Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, FileListing, FileReply,
     Folder, Grant, GrantScope, Growing, IndexedTurn, ItemId, LibraryReply, ListedFile, ListedKind,
     LiveItem, McpFile, McpLayer, McpReply, McpSnapshot, Member, MemberReply, MessagePage, OpenAsk,
-    Placement, PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply, RestoreAction,
-    RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill, SkillLook,
-    SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail,
-    TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title,
-    Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity,
-    WorkspaceId,
+    PermissionOffer, Placement, PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply,
+    RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill,
+    SkillLook, SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn,
+    SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp,
+    Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput,
+    Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -24,6 +24,7 @@ pub fn thread() -> Thread {
             auto_approve: false,
             approvals: Approvals::Auto,
             sandbox: SandboxMode::ReadOnly,
+            network: true,
             mode: Default::default(),
             agent: Some("a".to_owned()),
             max_steps: 3,
@@ -96,6 +97,7 @@ fn running() -> RunningTurn {
             content,
             kind: ReasoningKind::Summary,
             text: text.clone(),
+            breaks: vec![2],
         },
         LiveItem::ToolInput {
             item,
@@ -121,6 +123,7 @@ fn running() -> RunningTurn {
             display: None,
             client_id: None,
             images: Vec::new(),
+            pieces: vec![crate::InputPiece::Image],
         },
         text: vec!["t".to_owned()],
         reasoning: vec![(ReasoningKind::Summary, "r".to_owned())],
@@ -132,6 +135,7 @@ fn running() -> RunningTurn {
         step: Some(tag(7)),
         live: live.map(growing).into(),
         events: events(),
+        unplaced: vec![ItemId::new("u")],
     }
 }
 
@@ -241,6 +245,12 @@ fn of_server() -> Vec<Reply> {
                 connected: true,
             }],
             default: model(),
+            permissions: PermissionOffer {
+                read_only: true,
+                workspace_write: true,
+                full_access: false,
+                network: true,
+            },
         })),
         Reply::ProviderStatus(vec![ProviderStatus {
             provider: "p".to_owned(),

@@ -249,6 +249,7 @@ fn what_is_said_to_a_running_turn_is_echoed() {
             display: None,
             client_id: Some("m2".to_owned()),
             images: Vec::new(),
+            pieces: Vec::new(),
         },
     }));
     assert_eq!(

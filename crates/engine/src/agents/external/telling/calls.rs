@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use acp::schema::{self, ToolCallId, ToolCallStatus, ToolCallUpdate};
 use serde_json::Value;
+use tokio::time::Instant;
 use vocabulary::{Fact, OutputStream, StreamTag, ToolCall, ToolFact, ToolOutcome, ToolOutput};
 
 use super::super::tool_calls;
@@ -22,6 +23,7 @@ pub struct ToldCall {
     pub(super) phase: CallPhase,
     /// What of its output was shown.
     shown: String,
+    started_at: Option<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,6 +79,7 @@ impl AgentTeller {
                     tag: self.turn.tag(self.step),
                     phase: CallPhase::Heard,
                     shown: String::new(),
+                    started_at: None,
                 });
                 self.calls.len() - 1
             }
@@ -108,6 +111,7 @@ impl AgentTeller {
             effects: tool_calls::effects(heard),
             native: None,
             problem: None,
+            by_user: false,
             agent: None,
         });
         told.call = Some(Arc::clone(&call));
@@ -154,6 +158,7 @@ impl AgentTeller {
         };
         let fact = Fact::tool(told.tag.clone(), Arc::clone(call), ToolFact::Started);
         told.phase = CallPhase::Started;
+        told.started_at = Some(Instant::now());
         Ok(self.turn.tell(fact).await?)
     }
 
@@ -185,9 +190,10 @@ impl AgentTeller {
             .as_ref()
             .filter(|_| told.phase != CallPhase::Finished);
         let (call, tag) = (call.cloned(), told.tag.clone());
+        let ran = told.started_at.take().map(|at| at.elapsed());
         told.phase = CallPhase::Finished;
         match call {
-            Some(call) => Ok(tooling::tell_end(&self.turn, &tag, &call, &outcome).await?),
+            Some(call) => Ok(tooling::tell_end(&self.turn, &tag, &call, &outcome, ran).await?),
             None => Ok(()),
         }
     }

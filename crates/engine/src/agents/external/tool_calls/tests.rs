@@ -154,6 +154,7 @@ fn a_yes_covers_the_same_command_and_no_other() {
         effects: Effects::RUNS,
         native: None,
         problem: None,
+        by_user: false,
         agent: None,
     };
     let key = |command, started| grant_key("gemini-cli", &made(command, started));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use providers::{Block, Part};
 use tools::normalize::{NormalizedCall, normalize};
 use vocabulary::{
-    Fact, Growth, Item, ItemFact, ItemId, Native, Opening, OutputStream, ReasoningKind, StepFact,
-    ToolCall, ToolEvent, ToolFact, ToolOutcome,
+    Fact, Growth, Item, ItemFact, ItemId, Native, Opening, OutputStream, PART_BREAK, ReasoningKind,
+    StepFact, ToolCall, ToolEvent, ToolFact, ToolOutcome,
 };
 
 use super::{Broken, ModelAnswer, Speaker};
@@ -18,21 +18,24 @@ use crate::turn::{DueCall, SessionGone, tooling};
 pub(super) struct OpenBlock {
     item: ItemId,
     content: u32,
-    growth: Growth,
-    text: String,
+    pub growth: Growth,
+    pub text: String,
+    /// Where its parts after the first begin.
+    pub breaks: Vec<usize>,
 }
 
 impl ModelAnswer<'_> {
     pub(super) async fn take(&mut self, part: Part) -> Result<(), SessionGone> {
         match part {
+            Part::TextStart { block } if self.plans() => self.start_split(block).await,
             Part::TextStart { block } => self.start(block, Opening::Text, Growth::Text).await,
             Part::ReasoningStart { block, summary } => {
                 let kind = match summary {
                     true => ReasoningKind::Summary,
                     false => ReasoningKind::Reasoning,
                 };
-                self.start(block, Opening::Reasoning(kind), Growth::Reasoning(kind))
-                    .await
+                let growth = Growth::Reasoning { kind, part: 0 };
+                self.start(block, Opening::Reasoning(kind), growth).await
             }
             Part::ToolInputStart {
                 block,
@@ -48,9 +51,11 @@ impl ModelAnswer<'_> {
                 self.start(block, Opening::ToolInput { call_id, name }, growth)
                     .await
             }
+            Part::TextDelta { text, .. } if self.split.is_some() => self.grow_split(&text).await,
             Part::TextDelta { text, .. }
             | Part::ReasoningDelta { text, .. }
             | Part::ToolInputDelta { json: text, .. } => self.grow(text).await,
+            Part::ReasoningPart { .. } => self.next_part().await,
             Part::TextEnd { native, .. } | Part::ReasoningEnd { native, .. } => {
                 self.finish(Whole::Yes, native).await
             }
@@ -97,6 +102,11 @@ impl ModelAnswer<'_> {
         }
     }
 
+    /// Whether what it proposes is told apart from what it says.
+    fn plans(&self) -> bool {
+        matches!(self.speaker, Speaker::Agent) && self.turn.is_planning()
+    }
+
     /// What only those hear who follow the thread's own agent.
     async fn note(&self, what: StepFact) -> Result<(), SessionGone> {
         match self.speaker {
@@ -111,7 +121,7 @@ impl ModelAnswer<'_> {
     /// A file is there at once, and as a whole.
     async fn keep_file(&mut self, content: u32, body: Item) -> Result<(), SessionGone> {
         self.finish(Whole::Yes, None).await?;
-        self.blocks.push(written(body.clone()));
+        self.blocks.extend(written(body.clone()));
         if let Speaker::Sub { .. } = self.speaker {
             return Ok(());
         }
@@ -132,6 +142,15 @@ impl ModelAnswer<'_> {
     ) -> Result<(), SessionGone> {
         // A block that was never ended is one all the same.
         self.finish(Whole::Yes, None).await?;
+        self.open_item(content, opening, growth).await
+    }
+
+    pub(super) async fn open_item(
+        &mut self,
+        content: u32,
+        opening: Opening,
+        growth: Growth,
+    ) -> Result<(), SessionGone> {
         let item = self.turn.new_item();
         let (tag, text) = (self.tag.clone(), String::new());
         self.open = Some(OpenBlock {
@@ -139,6 +158,7 @@ impl ModelAnswer<'_> {
             content,
             growth,
             text,
+            breaks: Vec::new(),
         });
         if let Speaker::Sub { .. } = self.speaker {
             return Ok(());
@@ -153,7 +173,34 @@ impl ModelAnswer<'_> {
             .await
     }
 
-    async fn grow(&mut self, delta: String) -> Result<(), SessionGone> {
+    /// The thought that is being written goes on with another part.
+    async fn next_part(&mut self) -> Result<(), SessionGone> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
+        };
+        let Growth::Reasoning { kind, part } = open.growth else {
+            return Ok(());
+        };
+        let part = part + 1;
+        open.text.push_str(PART_BREAK);
+        open.breaks.push(open.text.len());
+        open.growth = Growth::Reasoning { kind, part };
+        if let Speaker::Sub { .. } = self.speaker {
+            return Ok(());
+        }
+        let fact = Fact::Item {
+            tag: self.tag.clone(),
+            item: open.item.clone(),
+            content: open.content,
+            what: ItemFact::Grew {
+                growth: Growth::ReasoningPart { kind, part },
+                delta: PART_BREAK.to_owned(),
+            },
+        };
+        self.turn.tell(fact).await
+    }
+
+    pub(super) async fn grow(&mut self, delta: String) -> Result<(), SessionGone> {
         let Some(open) = &mut self.open else {
             return Ok(());
         };
@@ -194,12 +241,16 @@ impl ModelAnswer<'_> {
         whole: Whole,
         native: Option<Box<Native>>,
     ) -> Result<(), SessionGone> {
+        if self.split.is_some() {
+            return self.finish_split(whole, native).await;
+        }
         let Some(open) = self.open.take() else {
             return Ok(());
         };
-        let (text, partial) = (open.text, whole == Whole::No);
+        let (text, partial) = (open.text.clone(), whole == Whole::No);
         let body = match open.growth {
-            Growth::Text => {
+            // A plan is a part of a text, and told with it.
+            Growth::Text | Growth::Plan => {
                 let kept = native.clone();
                 self.blocks.push(Block::Text {
                     text: text.clone(),
@@ -211,7 +262,7 @@ impl ModelAnswer<'_> {
                     native: kept,
                 }
             }
-            Growth::Reasoning(kind) => {
+            Growth::Reasoning { kind, .. } | Growth::ReasoningPart { kind, .. } => {
                 let kept = native.clone();
                 self.blocks.push(Block::Reasoning {
                     text: text.clone(),
@@ -220,6 +271,7 @@ impl ModelAnswer<'_> {
                 Item::Reasoning {
                     kind,
                     text,
+                    breaks: open.breaks.clone(),
                     partial,
                     native: kept,
                 }
@@ -233,9 +285,21 @@ impl ModelAnswer<'_> {
             let call = Arc::clone(call);
             return match body {
                 Item::AgentMessage { .. } => self.show(call, "\n".to_owned()).await,
-                Item::Reasoning { .. } | Item::File { .. } => Ok(()),
+                Item::Plan { .. }
+                | Item::Reasoning { .. }
+                | Item::File { .. }
+                | Item::ReviewEntered { .. }
+                | Item::ReviewExited { .. } => Ok(()),
             };
         }
+        self.tell_finished(open, body).await
+    }
+
+    pub(super) async fn tell_finished(
+        &self,
+        open: OpenBlock,
+        body: Item,
+    ) -> Result<(), SessionGone> {
         let (tag, item, content) = (self.tag.clone(), open.item, open.content);
         self.turn
             .tell(Fact::Item {
@@ -274,6 +338,7 @@ impl ModelAnswer<'_> {
             effects,
             native: said.native.clone(),
             problem: said.problem,
+            by_user: false,
             agent,
         });
         self.calls.push(DueCall {
@@ -314,7 +379,10 @@ impl ModelAnswer<'_> {
                 .tell(Fact::Tool(ToolEvent {
                     tag,
                     call,
-                    what: ToolFact::Finished { outcome },
+                    what: ToolFact::Finished {
+                        outcome,
+                        duration_ms: None,
+                    },
                 }))
                 .await?;
         }

@@ -31,6 +31,11 @@ impl KeptBudget {
             steps: KEPT_STEPS_TOKENS.min(compact_at * KEPT_STEPS_PERCENT / 100),
         }
     }
+
+    /// For a conversation that is at rest: no step of it need go on.
+    pub fn without_steps(self) -> Self {
+        Self { steps: 0, ..self }
+    }
 }
 
 /// Where the newest steps begin that may be kept: at an answer, so that no call loses its result.
@@ -122,10 +127,34 @@ pub fn shortened(
 /// The message with the summary, as the model reads it. `newest`: so many messages follow it as they
 /// were.
 pub fn opening(summary: &str, changed: &[String], plan: &[PlanStep], newest: usize) -> String {
-    let mut text = format!(
+    let text = format!(
         "The conversation had grown too long. Above is what the user said, word for word; what was \
          done is in this summary:\n\n{summary}"
     );
+    let text = with_remains(text, changed, plan);
+    let go_on = match newest {
+        0 => "Go on from here with the user's last message, where it is not done yet.".to_owned(),
+        _ => format!(
+            "The newest {newest} messages follow as they were; go on from there, where it is not \
+             done yet."
+        ),
+    };
+    format!("{}\n\n{go_on}", text.trim_end())
+}
+
+/// The same of a conversation that a person had summarised.
+pub fn opening_wanted(summary: &str, changed: &[String], plan: &[PlanStep]) -> String {
+    let text = format!(
+        "The user had the conversation summarised. Above is what they said, word for word; what was \
+         done is in this summary:\n\n{summary}"
+    );
+    let text = with_remains(text, changed, plan);
+    let go_on = "What the user says next follows.";
+    format!("{}\n\n{go_on}", text.trim_end())
+}
+
+/// With the files that were changed, and the plan.
+fn with_remains(mut text: String, changed: &[String], plan: &[PlanStep]) -> String {
     if !changed.is_empty() {
         text.push_str("\n\nFiles changed so far:\n");
         for path in changed {
@@ -138,14 +167,7 @@ pub fn opening(summary: &str, changed: &[String], plan: &[PlanStep], newest: usi
             text.push_str(&format!("- [{}] {}\n", mark(step.status), step.content));
         }
     }
-    let go_on = match newest {
-        0 => "Go on from here with the user's last message, where it is not done yet.".to_owned(),
-        _ => format!(
-            "The newest {newest} messages follow as they were; go on from there, where it is not \
-             done yet."
-        ),
-    };
-    format!("{}\n\n{go_on}", text.trim_end())
+    text
 }
 
 fn mark(status: PlanStepStatus) -> &'static str {

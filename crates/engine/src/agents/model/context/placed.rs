@@ -67,6 +67,28 @@ impl PlacedMessages {
         }
     }
 
+    /// To the text that the answer ends with.
+    pub fn extend_text(&mut self, entry: u64, block: Block) {
+        let last = self.messages.last_mut().map(Arc::make_mut);
+        let last = match last {
+            Some(Message::Assistant(blocks)) => blocks.last_mut(),
+            Some(Message::User(_) | Message::ToolResults(_)) | None => None,
+        };
+        match (last, block) {
+            (
+                Some(Block::Text { text, native }),
+                Block::Text {
+                    text: more,
+                    native: newer,
+                },
+            ) => {
+                text.push_str(&more);
+                *native = newer.or(native.take());
+            }
+            (_, block) => self.add_block(entry, block),
+        }
+    }
+
     /// Gives the entry that begins the message with the result.
     pub fn add_result(&mut self, entry: u64, result: ToolResult) -> u64 {
         super::add_result(&mut self.messages, result);

@@ -24,7 +24,8 @@ fn fenced(mode: Mode) -> Sandbox {
 }
 
 fn text(settings: &ThreadSettings, sandbox: &Sandbox) -> String {
-    lines(settings, sandbox, &[]).join("\n")
+    let is_full = false;
+    lines(settings, CommandHold { sandbox, is_full }, &[]).join("\n")
 }
 
 #[test]
@@ -70,8 +71,30 @@ fn the_lines_follow_the_state() {
         mode: AgentMode::Plan,
         ..auto.clone()
     };
-    assert!(text(&plans, &fence).starts_with("You are planning"));
-    let granted = lines(&auto, &fence, &["npm install".to_owned()]);
+    let planned = text(&plans, &fence);
+    assert!(planned.starts_with("You are planning"), "{planned}");
+    assert!(planned.contains("have no network"), "{planned}");
+    let planned = text(&plans, &Sandbox::nothing());
+    assert!(planned.contains("so none runs"), "{planned}");
+    let stopped = text(&settings(false, Approvals::OnFailure), &fence);
+    assert!(stopped.contains("Where it stops one"), "{stopped}");
+    let full = CommandHold {
+        sandbox: &fence.clone().opened(),
+        is_full: true,
+    };
+    let full = lines(&auto, full, &[]).join("\n");
+    for words in [
+        "There is no sandbox",
+        "reach the network",
+        "Calls run at once",
+    ] {
+        assert!(full.contains(words), "{words}: {full}");
+    }
+    let hold = CommandHold {
+        sandbox: &fence,
+        is_full: false,
+    };
+    let granted = lines(&auto, hold, &["npm install".to_owned()]);
     let last = "The user allowed for longer than once: npm install";
     assert_eq!(granted.last().map(String::as_str), Some(last));
 }

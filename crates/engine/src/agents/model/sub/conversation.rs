@@ -85,7 +85,9 @@ fn model_of(turn: &Turn, request: &SpawnRequest) -> ModelRef {
     let by_kind = match &request.kind {
         SpawnKind::Explore => SubAgentModel::Small,
         SpawnKind::Own(kind) => kind.model.clone().unwrap_or(SubAgentModel::Same),
-        SpawnKind::Research | SpawnKind::General | SpawnKind::Named(_) => SubAgentModel::Same,
+        SpawnKind::Research | SpawnKind::General | SpawnKind::Review | SpawnKind::Named(_) => {
+            SubAgentModel::Same
+        }
     };
     match request.model.clone().unwrap_or(by_kind) {
         SubAgentModel::Same => own.clone(),
