@@ -166,14 +166,14 @@ mod tests {
         std::fs::write(scratch.path(".gitignore"), "target\n").unwrap();
         let cancel = CancellationToken::new();
         let scope = scratch.scope();
-        let found = find(&[scope.clone()], "main", 10, &cancel);
+        let found = find(std::slice::from_ref(&scope), "main", 10, &cancel);
         assert_eq!(paths(&found)[0], "src/main.rs");
         assert!(paths(&found).contains(&"docs/maintenance.md"));
         assert!(paths(&found).contains(&"mail/in.txt"), "letters in order");
         assert!(!paths(&found).iter().any(|path| path.starts_with("target")));
         assert_eq!(found.files[0].matched, [4, 5, 6, 7]);
         assert!(!found.truncated);
-        let few = find(&[scope.clone()], "main", 1, &cancel);
+        let few = find(std::slice::from_ref(&scope), "main", 1, &cancel);
         assert_eq!(paths(&few), ["src/main.rs"]);
         assert!(find(&[scope], "zzz", 10, &cancel).files.is_empty());
     }

@@ -102,8 +102,62 @@ async fn work(page: &mut Page, thread: &str, extra: &Value) -> anyhow::Result<()
     Ok(())
 }
 
+/// Plan mode, as its toggle sends it: the plan is an item of its own, and not in the answer.
+async fn propose(page: &mut Page, thread: &str) -> anyhow::Result<()> {
+    let text = "echo Here it is.\n<proposed_plan>\nStep one\n</proposed_plan>";
+    let settings = json!({
+        "model": "rehearsal-1", "reasoning_effort": null, "developer_instructions": null,
+    });
+    let params = json!({
+        "threadId": thread,
+        "input": [{ "type": "text", "text": text, "text_elements": [] }],
+        "collaborationMode": { "mode": "plan", "settings": settings },
+    });
+    page.ask("turn/start", params).await?;
+    assert_eq!(page.rest().await?, "Completed");
+    let plan = page.completed("plan").pop().context("a plan")?;
+    ensure!(
+        plan["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("Step one")),
+        "{plan}"
+    );
+    let said = page.completed("agentMessage").pop().context("an answer")?;
+    ensure!(
+        !said["text"]
+            .as_str()
+            .unwrap_or_default()
+            .contains("proposed_plan"),
+        "{said}"
+    );
+    Ok(())
+}
+
+/// A fork has the past, and a turn of it can be taken back there without a change of the other.
+async fn branch_off(page: &mut Page, thread: &str) -> anyhow::Result<()> {
+    let forked = page
+        .ask("thread/fork", json!({ "threadId": thread }))
+        .await?;
+    let fork = forked["thread"]["id"].as_str().context("an id")?.to_owned();
+    ensure!(fork != thread);
+    let turns = |answer: &Value| answer["thread"]["turns"].as_array().map(Vec::len);
+    assert_eq!(
+        turns(&forked),
+        Some(8),
+        "the page draws them from this answer"
+    );
+    let back = json!({ "threadId": fork, "numTurns": 1 });
+    let back = page.ask("thread/rollback", back).await?;
+    assert_eq!(turns(&back), Some(7));
+    let other = json!({ "threadId": thread, "includeTurns": true });
+    assert_eq!(turns(&page.ask("thread/read", other).await?), Some(8));
+    page.ask("thread/compact/start", json!({ "threadId": fork }))
+        .await?;
+    Ok(())
+}
+
 /// A reload: the page connects anew and reads the thread whole.
-async fn reload(page: &mut Page, thread: &str) -> anyhow::Result<()> {
+async fn reload(page: &mut Page, thread: &str, count: usize) -> anyhow::Result<()> {
     page.subscribe(thread).await?;
     let resumed = page
         .ask("thread/resume", json!({ "threadId": thread }))
@@ -116,7 +170,7 @@ async fn reload(page: &mut Page, thread: &str) -> anyhow::Result<()> {
         .await?;
     for answer in [&resumed, &read] {
         let turns = answer["thread"]["turns"].as_array().context("turns")?;
-        assert_eq!(turns.len(), 7);
+        assert_eq!(turns.len(), count);
         let items = turns
             .iter()
             .flat_map(|turn| turn["items"].as_array())
@@ -197,7 +251,7 @@ fn the_client_of_the_first_versions_walks_from_sign_in_to_archive() {
         let extra = json!({ "collaborationMode": { "mode": "code", "settings": {} } });
         work(&mut page, &thread, &extra).await?;
         let mut page = Page::at(&url).await?;
-        reload(&mut page, &thread).await?;
+        reload(&mut page, &thread, 7).await?;
         put_away(&mut page, &thread).await?;
         page.control(json!({ "type": "orbit.unsubscribe", "threadId": thread }))
             .await?;
@@ -245,8 +299,10 @@ fn todays_client_walks_in_local_mode_from_the_picker_to_the_end() {
             .await?;
         assert_eq!(found["data"][0]["path"], "notes.md");
         page.ask("mcpServerStatus/list", json!({})).await?;
+        propose(&mut page, &thread).await?;
+        branch_off(&mut page, &thread).await?;
         let mut page = Page::at(&url).await?;
-        reload(&mut page, &thread).await?;
+        reload(&mut page, &thread, 8).await?;
         put_away(&mut page, &thread).await?;
         Ok(())
     });
