@@ -4,6 +4,7 @@ mod births;
 pub(crate) mod checkpoints;
 pub(crate) mod commands;
 pub(crate) mod defaults;
+pub(crate) mod directories;
 pub(crate) mod ephemeral;
 pub(crate) mod exec;
 pub(crate) mod files;

@@ -121,6 +121,9 @@ impl Codex {
                 };
                 self.calls.make(out, CodexPurpose::Done(id), call);
             }
+            CodexRequest::Directories(call) => self.directories(out, id, call),
+            CodexRequest::FileSearch(request) => return self.file_search(out, id, request),
+            CodexRequest::Zane(request) => self.zane(out, id, request),
         }
         Ok(())
     }

@@ -2,8 +2,10 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use vocabulary::DirectoryCall;
 
 use super::config::ConfigRequest;
+use super::file_search::{self, FileSearchRequest};
 use super::forks::ForkRequest;
 use super::inventory::InventoryRequest;
 use super::orders::OrderRequest;
@@ -19,7 +21,8 @@ use super::wire::params::{
     ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ThreadTurnsListParams, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
-use super::{Endpoint, config, declined, inventory, server_login};
+use super::zane::{self, ZaneRequest};
+use super::{Endpoint, anchor, config, declined, inventory, server_login};
 
 /// How much of a client's own text an answer repeats.
 const REPEATED_CHARS_MAX: usize = 200;
@@ -56,6 +59,9 @@ pub enum CodexRequest {
     Order(OrderRequest),
     Terminals(TerminalRequest),
     Exec(Box<CommandExecParams>),
+    Directories(DirectoryCall),
+    FileSearch(FileSearchRequest),
+    Zane(ZaneRequest),
 }
 
 pub fn request(
@@ -105,9 +111,7 @@ pub fn request(
         }
         ("thread/name/set", _) => CodexRequest::ThreadNameSet(read(method, params)?),
         ("thread/archive", _) => CodexRequest::ThreadArchive(read(method, params)?),
-        ("thread/unarchive", Endpoint::Codex) => {
-            CodexRequest::ThreadUnarchive(read(method, params)?)
-        }
+        ("thread/unarchive", _) => CodexRequest::ThreadUnarchive(read(method, params)?),
         ("dragoman/grants/list", Endpoint::Codex) => {
             CodexRequest::GrantsList(read(method, params)?)
         }
@@ -139,8 +143,11 @@ pub fn request(
         ("dragoman/terminals/write", _) => {
             CodexRequest::Terminals(TerminalRequest::Write(read(method, params)?))
         }
+        (_, _) if method.starts_with("fuzzyFileSearch") => {
+            CodexRequest::FileSearch(file_search::request(method, params)?)
+        }
         (_, Endpoint::Codex) => return own(method, params),
-        (_, Endpoint::Zane) => return Err(nobodys(method)),
+        (_, Endpoint::Zane) => return zanes_own(method, params),
     })
 }
 
@@ -156,6 +163,17 @@ fn own(method: &str, params: Value) -> Result<CodexRequest, CodexError> {
         return known.map(CodexRequest::ServerLogin);
     }
     Err(nobodys(method))
+}
+
+/// What only the other endpoint has.
+fn zanes_own(method: &str, params: Value) -> Result<CodexRequest, CodexError> {
+    if method.starts_with(anchor::PREFIX) {
+        return anchor::request(method, params).map(CodexRequest::Directories);
+    }
+    match zane::request(method, params) {
+        Some(known) => known.map(CodexRequest::Zane),
+        None => Err(nobodys(method)),
+    }
 }
 
 /// A method that is not read: one that was declined says why.

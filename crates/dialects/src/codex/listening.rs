@@ -66,6 +66,13 @@ impl FollowedThreads {
         newest.map(|card| card.id)
     }
 
+    /// All of them, the one that was made last first.
+    pub fn newest_first(&self) -> Vec<ThreadId> {
+        let mut cards: Vec<_> = self.threads.values().map(|known| &known.card).collect();
+        cards.sort_by_key(|card| std::cmp::Reverse((card.created_at, card.id)));
+        cards.into_iter().map(|card| card.id).collect()
+    }
+
     pub fn known(&self, thread: ThreadId) -> Option<&KnownThread> {
         self.threads.get(&thread)
     }

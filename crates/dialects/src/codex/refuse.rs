@@ -38,6 +38,12 @@ impl CodexError {
         Self::new(METHOD_NOT_FOUND, message)
     }
 
+    /// What the program on the user's machine says of everything that went wrong there.
+    pub fn of_anchor(refusal: &Refusal) -> Self {
+        const FAILED: i32 = -1;
+        Self::new(FAILED, refusal.message.clone())
+    }
+
     /// A method that we chose not to have.
     pub fn not_supported(method: &str, why: &str) -> Self {
         Self::new(NOT_SUPPORTED, format!("{method} is not supported: {why}"))

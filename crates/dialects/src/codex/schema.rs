@@ -8,10 +8,20 @@ use super::wire::account::{
     AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams, CancelLoginAccountResponse,
     GetAccountResponse, LoginAccountParams, LoginAccountResponse,
 };
+use super::wire::anchor::{
+    GitInspectParams, GitInspectResult, GitRepoParams, GitWorktreeCreateParams,
+    GitWorktreeCreateResult, GitWorktreeListResult, GitWorktreePruneResult,
+    GitWorktreeRemoveParams, GitWorktreeRemoveResult, ListDirsParams, ListDirsResult,
+};
 use super::wire::config::{
     ConfigBatchWriteParams, ConfigReadResponse, ConfigValueWriteParams, ConfigWriteResponse,
 };
 use super::wire::exec::{CommandExecParams, CommandExecResponse};
+use super::wire::file_search::{
+    FuzzyFileSearchParams, FuzzyFileSearchResponse, FuzzyFileSearchSessionCompleted,
+    FuzzyFileSearchSessionStartParams, FuzzyFileSearchSessionStopParams,
+    FuzzyFileSearchSessionUpdateParams, FuzzyFileSearchSessionUpdated,
+};
 use super::wire::forks::{ThreadForkParams, ThreadRevertParams, ThreadRollbackParams};
 use super::wire::inventory::{
     AccountRateLimitsResponse, AccountTokenUsageResponse, AppsInstalledResponse,
@@ -54,6 +64,7 @@ use super::wire::thread_list::{
     ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
     ThreadSearchResponse,
 };
+use super::wire::zane::{ResetCreditParams, ResetCreditResponse, ZaneRateLimits, ZaneSkill};
 use crate::schemas::rpc::Table;
 
 pub fn client(endpoint: Endpoint) -> Value {
@@ -70,6 +81,7 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<ThreadResumeParams>("thread/resume")
         .request::<ThreadSetNameParams>("thread/name/set")
         .request::<ThreadParams>("thread/archive")
+        .request::<ThreadParams>("thread/unarchive")
         .request::<ThreadParams>("thread/unsubscribe")
         .request::<ListMcpServerStatusParams>("mcpServerStatus/list")
         .request::<TurnStartParams>("turn/start")
@@ -82,10 +94,24 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<ThreadParams>("thread/backgroundTerminals/clean")
         .request::<TerminalParams>("thread/backgroundTerminals/terminate")
         .request::<TerminalWriteParams>("dragoman/terminals/write")
+        .request::<FuzzyFileSearchParams>("fuzzyFileSearch")
+        .request::<FuzzyFileSearchSessionStartParams>("fuzzyFileSearch/sessionStart")
+        .request::<FuzzyFileSearchSessionUpdateParams>("fuzzyFileSearch/sessionUpdate")
+        .request::<FuzzyFileSearchSessionStopParams>("fuzzyFileSearch/sessionStop")
         .result::<ApprovalResponse>()
         .result::<ToolRequestUserInputResponse>();
     match endpoint {
-        Endpoint::Zane => table.other::<ClientControl>(),
+        Endpoint::Zane => table
+            .request::<Value>("skills/list")
+            .request::<Value>("account/rateLimits/read")
+            .request::<ResetCreditParams>("account/rateLimitResetCredit/consume")
+            .request::<ListDirsParams>("anchor.listDirs")
+            .request::<GitInspectParams>("anchor.git.inspect")
+            .request::<GitRepoParams>("anchor.git.worktree.list")
+            .request::<GitWorktreeCreateParams>("anchor.git.worktree.create")
+            .request::<GitWorktreeRemoveParams>("anchor.git.worktree.remove")
+            .request::<GitRepoParams>("anchor.git.worktree.prune")
+            .other::<ClientControl>(),
         Endpoint::Codex => inventory_requests(table)
             .request::<InitializeParams>("initialize")
             .notification::<Value>("initialized")
@@ -94,7 +120,6 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<Value>("account/logout")
             .result::<McpServerElicitationResponse>()
             .request::<ThreadTurnsListParams>("thread/turns/list")
-            .request::<ThreadParams>("thread/unarchive")
             .request::<CommandExecParams>("command/exec")
             .request::<ThreadSettingsUpdateParams>("thread/settings/update")
             .request::<PermissionProfileListParams>("permissionProfile/list")
@@ -135,6 +160,10 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
         .notification::<TerminalInteraction<'static>>("item/commandExecution/terminalInteraction")
         .notification::<McpToolCallProgress<'static>>("item/mcpToolCall/progress")
+        .notification::<FuzzyFileSearchSessionUpdated<'static>>("fuzzyFileSearch/sessionUpdated")
+        .notification::<FuzzyFileSearchSessionCompleted<'static>>(
+            "fuzzyFileSearch/sessionCompleted",
+        )
         .notification::<ErrorNotice<'static>>("error")
         .notification::<ServerRequestResolved<'static>>("serverRequest/resolved")
         .request::<RequestApproval<'static>>("item/commandExecution/requestApproval")
@@ -154,11 +183,21 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<ReviewStartResponse<'static>>()
         .result::<Page<ThreadBackgroundTerminal<'static>>>()
         .result::<ThreadBackgroundTerminalsTerminateResponse>()
+        .result::<FuzzyFileSearchResponse<'static>>()
         .result::<Empty>();
     match endpoint {
         Endpoint::Zane => table
             .notification::<Delta<'static>>("item/reasoning/textDelta")
             .notification::<Delta<'static>>("item/fileChange/outputDelta")
+            .result::<Page<ZaneSkill<'static>>>()
+            .result::<ZaneRateLimits>()
+            .result::<ResetCreditResponse>()
+            .result::<ListDirsResult<'static>>()
+            .result::<GitInspectResult<'static>>()
+            .result::<GitWorktreeListResult<'static>>()
+            .result::<GitWorktreeCreateResult<'static>>()
+            .result::<GitWorktreeRemoveResult>()
+            .result::<GitWorktreePruneResult>()
             .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
             .other::<ServerControl<'static>>(),
         Endpoint::Codex => inventory_results(table)

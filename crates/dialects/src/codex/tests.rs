@@ -19,3 +19,4 @@ mod signing;
 mod stub;
 mod telling;
 mod thinking;
+mod zane;

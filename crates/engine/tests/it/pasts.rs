@@ -61,7 +61,11 @@ async fn turns(house: &House, thread: ThreadId) -> Vec<TurnId> {
         limit: 1_000,
         entries: false,
     };
-    let page = house.call(call).await.and_then(Reply::turns).unwrap();
+    let page = house
+        .call(call)
+        .await
+        .and_then(Reply::turns)
+        .expect("it can be done");
     page.turns.into_iter().map(|turn| turn.turn).collect()
 }
 
@@ -72,7 +76,11 @@ async fn said(house: &House, thread: ThreadId) -> Vec<String> {
         offset: 0,
         limit: 1_000,
     };
-    let page = house.call(call).await.and_then(Reply::messages).unwrap();
+    let page = house
+        .call(call)
+        .await
+        .and_then(Reply::messages)
+        .expect("it can be done");
     let said = page
         .entries
         .iter()
@@ -95,7 +103,11 @@ async fn told(house: &House, thread: ThreadId) -> Vec<String> {
 
 async fn listed(house: &House) -> Vec<ThreadId> {
     let call = Call::ListThreads(ThreadQuery::default());
-    let page = house.call(call).await.and_then(Reply::threads).unwrap();
+    let page = house
+        .call(call)
+        .await
+        .and_then(Reply::threads)
+        .expect("it can be done");
     page.threads.into_iter().map(|it| it.card.id).collect()
 }
 
@@ -123,7 +135,11 @@ async fn turns_that_are_taken_back_are_read_by_nobody_and_stay_in_the_log() {
     assert_eq!(told(&house, thread).await, ["one"]);
     let kept = house.kept(thread).await;
     let log = house.store.events(thread, vocabulary::Seq::ZERO, 999).await;
-    assert_eq!(log.unwrap().len(), kept.seqs.len(), "the log has it all");
+    assert_eq!(
+        log.expect("it can be done").len(),
+        kept.seqs.len(),
+        "the log has it all"
+    );
 
     turn(&house, &mut ear, thread, "other").await;
     let asked = puppet.requests_for(RequestPurpose::Answer);
@@ -147,12 +163,14 @@ async fn turns_that_are_taken_back_are_read_by_nobody_and_stay_in_the_log() {
     assert_eq!(replayed.collect::<Vec<_>>(), ["one", "other"]);
     assert_eq!(said(&house, thread).await, ["one", "other"]);
     // All of them, though there are fewer than were named.
-    let shown = revert(&house, thread, RevertTo::Newest(9)).await.unwrap();
+    let shown = revert(&house, thread, RevertTo::Newest(9))
+        .await
+        .expect("it can be done");
     assert_eq!((shown.message_count, shown.preview.as_str()), (0, ""));
     assert_eq!(told(&house, thread).await, [""; 0]);
     house.kept(thread).await;
     let nothing = revert(&house, thread, RevertTo::Newest(1)).await;
-    assert_eq!(nothing.unwrap_err().why, Why::invalid("turn"));
+    assert_eq!(nothing.expect_err("a refusal").why, Why::invalid("turn"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -163,17 +181,21 @@ async fn nothing_is_taken_back_while_a_turn_runs_or_that_is_not_there() {
     let (thread, mut ear) = house.heard_thread().await;
     turn(&house, &mut ear, thread, "one").await;
     let unknown = RevertTo::Before(TurnId::new("nobody's"));
-    let refused = revert(&house, thread, unknown).await.unwrap_err();
+    let refused = revert(&house, thread, unknown)
+        .await
+        .expect_err("a refusal");
     assert_eq!(refused.why, Why::invalid("turn"), "{refused}");
-    house.say(thread, "two").await.unwrap();
+    house.say(thread, "two").await.expect("it can be done");
     ear.word("b").await;
     let refused = revert(&house, thread, RevertTo::Newest(1)).await;
-    assert_eq!(refused.unwrap_err(), Refusal::busy());
+    assert_eq!(refused.expect_err("a refusal"), Refusal::busy());
     let ids = turns(&house, thread).await;
     let running = fork(&house, thread, ForkPlace::After(ids[1].clone())).await;
-    assert_eq!(running.unwrap_err().why, Why::invalid("turn"));
+    assert_eq!(running.expect_err("a refusal").why, Why::invalid("turn"));
     // What runs does not go along.
-    let child = fork(&house, thread, ForkPlace::Rest).await.unwrap();
+    let child = fork(&house, thread, ForkPlace::Rest)
+        .await
+        .expect("it can be done");
     assert_eq!(said(&house, child.card.id).await, ["one"]);
     gate.open();
     ear.completed().await;
@@ -189,9 +211,11 @@ async fn a_failed_turn_that_is_taken_back_leaves_a_thread_at_rest() {
     let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
     turn(&house, &mut ear, thread, "one").await;
-    house.say(thread, "two").await.unwrap();
+    house.say(thread, "two").await.expect("it can be done");
     ear.failed().await;
-    let shown = revert(&house, thread, RevertTo::Newest(1)).await.unwrap();
+    let shown = revert(&house, thread, RevertTo::Newest(1))
+        .await
+        .expect("it can be done");
     assert_eq!(shown.status, Status::Ready);
     turn(&house, &mut ear, thread, "three").await;
     let asked = puppet.requests_for(RequestPurpose::Answer);
@@ -221,14 +245,14 @@ async fn before_a_summary_the_older_context_is_back() {
     let ids = turns(&house, thread).await;
     revert(&house, thread, RevertTo::Before(ids[1].clone()))
         .await
-        .unwrap();
+        .expect("it can be done");
     house.kept(thread).await;
     turn(&house, &mut ear, thread, "four").await;
     let asked = puppet.requests_for(RequestPurpose::Answer);
-    let last = asked.last().unwrap();
+    let last = asked.last().expect("it can be done");
     // A summary is due, as it was then; it is made of the first turn alone.
     let summary = puppet.requests_for(RequestPurpose::Summary);
-    let summary = summary.last().unwrap();
+    let summary = summary.last().expect("it can be done");
     assert!(summary.messages.starts_with(&asked[before - 1].messages));
     let texts = format!("{:?}", last.messages);
     assert!(
@@ -265,9 +289,9 @@ async fn a_fork_has_the_past_of_its_parent_and_outlives_it() {
         ..forked(thread, ForkPlace::After(ids[1].clone()))
     };
     let reply = house.call(Call::ForkThread(Box::new(call))).await;
-    let child = *reply.and_then(Reply::thread).unwrap();
+    let child = *reply.and_then(Reply::thread).expect("it can be done");
     let id = child.card.id;
-    let from = child.card.forked_from.as_ref().unwrap();
+    let from = child.card.forked_from.as_ref().expect("it can be done");
     assert_eq!(from.thread, thread);
     assert_eq!(
         (child.title.text.as_str(), child.preview.as_str()),
@@ -282,13 +306,20 @@ async fn a_fork_has_the_past_of_its_parent_and_outlives_it() {
     assert_eq!(listed(&house).await, [id, thread]);
     house.kept(id).await;
     let earlier = fork(&house, thread, ForkPlace::Before(ids[1].clone())).await;
-    let earlier = earlier.unwrap().card.id;
+    let earlier = earlier.expect("it can be done").card.id;
     assert_eq!(said(&house, earlier).await, ["one"]);
-    let whole = fork(&house, id, ForkPlace::Rest).await.unwrap().card.id;
+    let whole = fork(&house, id, ForkPlace::Rest)
+        .await
+        .expect("it can be done")
+        .card
+        .id;
     assert_eq!(said(&house, whole).await, ["one", "two"]);
     house.kept(whole).await;
 
-    house.call(Call::DeleteThread { thread }).await.unwrap();
+    house
+        .call(Call::DeleteThread { thread })
+        .await
+        .expect("it can be done");
     let house = house.crash();
     let (_, mut ear) = house.listen(id, ListenFrom::Head).await;
     turn(&house, &mut ear, id, "four").await;
@@ -304,7 +335,11 @@ async fn a_fork_has_the_past_of_its_parent_and_outlives_it() {
 async fn a_thread_in_which_nothing_happened_can_be_forked() {
     let house = House::staged(stage(&Puppet::new([says("a")])));
     let (thread, _ear) = house.heard_thread().await;
-    let child = fork(&house, thread, ForkPlace::Rest).await.unwrap().card.id;
+    let child = fork(&house, thread, ForkPlace::Rest)
+        .await
+        .expect("it can be done")
+        .card
+        .id;
     assert_eq!(said(&house, child).await, [""; 0]);
     house.kept(child).await;
     let (_, mut ear) = house.listen(child, ListenFrom::Head).await;
@@ -322,10 +357,12 @@ async fn a_fork_or_a_revert_that_the_disk_refuses_did_not_happen() {
     }
     house.kept(thread).await;
     house.store.fail_from_now_on(StoreError::Full);
-    fork(&house, thread, ForkPlace::Rest).await.unwrap_err();
+    fork(&house, thread, ForkPlace::Rest)
+        .await
+        .expect_err("a refusal");
     revert(&house, thread, RevertTo::Newest(1))
         .await
-        .unwrap_err();
+        .expect_err("a refusal");
     let house = house.crash();
     assert_eq!(listed(&house).await, [thread]);
     assert_eq!(said(&house, thread).await, ["one", "two"]);

@@ -178,7 +178,6 @@ pub(super) fn by_client_id(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -186,8 +185,8 @@ mod tests {
     /// threads.
     #[test]
     fn every_order_is_read_along_an_index() {
-        let mut db = Connection::open_in_memory().unwrap();
-        super::super::migrations::run(&mut db).unwrap();
+        let mut db = Connection::open_in_memory().expect("it can be done");
+        super::super::migrations::run(&mut db).expect("it can be done");
         for (sort, index) in [
             (ThreadSort::Updated, "threads_by_update"),
             (ThreadSort::Created, "threads_by_creation"),
@@ -217,10 +216,15 @@ mod tests {
     }
 
     fn plan_of(db: &Connection, sql: &str) -> String {
-        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let mut plan = db
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .expect("it can be done");
         let given = params!["t", 0, "", None::<String>, None::<String>, None::<String>];
         let lines = plan.query_map(given, |row| row.get::<_, String>(3));
-        let lines: Vec<String> = lines.unwrap().map(|line| line.unwrap()).collect();
+        let lines: Vec<String> = lines
+            .expect("it can be done")
+            .map(|line| line.expect("it can be done"))
+            .collect();
         lines.join("; ")
     }
 }

@@ -13,19 +13,22 @@ use crate::{Batch, InheritedLog, Store, StoredEvent};
 #[tokio::test]
 #[ignore = "a measure"]
 async fn a_page_of_25_out_of_10_000() {
-    let home = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(&home.path().join("a.db"), "measures").unwrap();
+    let home = tempfile::tempdir().expect("it can be done");
+    let store = SqliteStore::open(&home.path().join("a.db"), "measures").expect("it can be done");
     for number in 1..=10_000 {
         let mut thread = a_thread(number);
         thread.card.created_at = Timestamp((number * 7_919 % 10_000).cast_signed());
         thread.card.directory = format!("/home/user/project-{}", number % 100).into();
         thread.preview = "words ".repeat(30);
-        let lease = store.acquire(thread.card.id).await.unwrap();
+        let lease = store.acquire(thread.card.id).await.expect("it can be done");
         let batch = Batch {
             thread: Some(thread),
             ..a_batch(&[1])
         };
-        store.append(lease, Seq::ZERO, batch).await.unwrap();
+        store
+            .append(lease, Seq::ZERO, batch)
+            .await
+            .expect("it can be done");
     }
     let all = ThreadQuery {
         limit: Some(25),
@@ -46,7 +49,7 @@ async fn a_page_of_25_out_of_10_000() {
                 let since = Instant::now();
                 let page = store.threads(&TenantId::new("local"), &query).await;
                 times.push(since.elapsed());
-                assert_eq!(page.unwrap().threads.len(), 25);
+                assert_eq!(page.expect("it can be done").threads.len(), 25);
             }
             times.sort();
             println!(
@@ -61,15 +64,18 @@ async fn a_page_of_25_out_of_10_000() {
 #[tokio::test]
 #[ignore = "a measure"]
 async fn a_fork_of_2_000_turns() {
-    let home = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(&home.path().join("a.db"), "measures").unwrap();
+    let home = tempfile::tempdir().expect("it can be done");
+    let store = SqliteStore::open(&home.path().join("a.db"), "measures").expect("it can be done");
     let parent = a_thread(1);
-    let lease = store.acquire(parent.card.id).await.unwrap();
+    let lease = store.acquire(parent.card.id).await.expect("it can be done");
     let first = Batch {
         thread: Some(parent.clone()),
         ..a_batch(&[1])
     };
-    store.append(lease, Seq::ZERO, first).await.unwrap();
+    store
+        .append(lease, Seq::ZERO, first)
+        .await
+        .expect("it can be done");
     let (mut entries, mut turns) = (Vec::new(), Vec::new());
     for turn in 0..2_000_u64 {
         let (seq, ordinal) = (2 + turn * 8, turn * 6);
@@ -93,13 +99,16 @@ async fn a_fork_of_2_000_turns() {
             turns: vec![row.clone()],
             ..a_batch(&[])
         };
-        store.append(lease, Seq(seq - 1), batch).await.unwrap();
+        store
+            .append(lease, Seq(seq - 1), batch)
+            .await
+            .expect("it can be done");
         entries.extend(rows);
         turns.push(row);
     }
     for number in 2..7 {
         let child = a_thread(number);
-        let lease = store.acquire(child.card.id).await.unwrap();
+        let lease = store.acquire(child.card.id).await.expect("it can be done");
         let batch = Batch {
             thread: Some(child),
             entries: entries.clone(),
@@ -112,7 +121,10 @@ async fn a_fork_of_2_000_turns() {
             ..a_batch(&[1, 16_002])
         };
         let since = Instant::now();
-        store.append(lease, Seq::ZERO, batch).await.unwrap();
+        store
+            .append(lease, Seq::ZERO, batch)
+            .await
+            .expect("it can be done");
         println!(
             "a fork of 2,000 turns holds the writer for {:?}",
             since.elapsed()

@@ -14,12 +14,22 @@ async fn ephemeral(house: &House) -> ThreadId {
         ..NewThread::default()
     };
     let reply = house.call(Call::CreateThread(Box::new(new))).await;
-    reply.and_then(Reply::thread).unwrap().card.id
+    reply
+        .and_then(Reply::thread)
+        .expect("it can be done")
+        .card
+        .id
 }
 
 async fn until_gone(house: &House, thread: ThreadId) {
     let gone = async {
-        while house.store.thread(thread).await.unwrap().is_some() {
+        while house
+            .store
+            .thread(thread)
+            .await
+            .expect("it can be done")
+            .is_some()
+        {
             tokio::task::yield_now().await;
         }
     };
@@ -32,7 +42,10 @@ async fn until_gone(house: &House, thread: ThreadId) {
 async fn an_ephemeral_thread_is_in_no_list_and_gone_with_its_last_listener() {
     let puppet = Puppet::new([says("a"), Play::new().begin("b").hang()]);
     let house = House::staged(stage(&puppet));
-    let mut watcher = house.engine.watch(&Caller::local()).unwrap();
+    let mut watcher = house
+        .engine
+        .watch(&Caller::local())
+        .expect("it can be done");
     let thread = ephemeral(&house).await;
     let (view, mut ear) = house.listen(thread, ListenFrom::Head).await;
     let (_, second) = house.listen(thread, ListenFrom::Head).await;
@@ -44,19 +57,26 @@ async fn an_ephemeral_thread_is_in_no_list_and_gone_with_its_last_listener() {
     assert!(listed(&house).await.is_empty());
     drop(second);
     // Even a turn that runs keeps it not.
-    house.say(thread, "two").await.unwrap();
+    house.say(thread, "two").await.expect("it can be done");
     ear.word("b").await;
     drop(ear);
     until_gone(&house, thread).await;
     let call = Call::GetThread { thread };
-    assert_eq!(house.call(call).await.unwrap_err().why, Why::UnknownThread);
+    assert_eq!(
+        house.call(call).await.expect_err("a refusal").why,
+        Why::UnknownThread
+    );
     // Whoever watches lists heard nothing of it: the next notice is another thread's.
     let new = NewThread {
         keep: true,
         ..NewThread::default()
     };
     let reply = house.call(Call::CreateThread(Box::new(new))).await;
-    let other = reply.and_then(Reply::thread).unwrap().card.id;
+    let other = reply
+        .and_then(Reply::thread)
+        .expect("it can be done")
+        .card
+        .id;
     let Some(Notice::ThreadAdded { thread }) = watcher.next().await else {
         panic!("another notice")
     };
@@ -74,14 +94,18 @@ async fn an_ephemeral_thread_of_a_dead_process_is_gone_when_the_next_one_starts(
         ..forked(parent, ForkPlace::Rest)
     };
     let reply = house.call(Call::ForkThread(Box::new(call))).await;
-    let thread = reply.and_then(Reply::thread).unwrap().card.id;
+    let thread = reply
+        .and_then(Reply::thread)
+        .expect("it can be done")
+        .card
+        .id;
     let (_, mut side) = house.listen(thread, ListenFrom::Head).await;
     turn(&house, &mut side, thread, "aside").await;
     assert_eq!(said(&house, thread).await, ["one", "aside"]);
     assert_eq!(listed(&house).await, [parent]);
     house.kept(thread).await;
     let house = house.crash();
-    house.engine.recover().await.unwrap();
+    house.engine.recover().await.expect("it can be done");
     until_gone(&house, thread).await;
     assert_eq!(listed(&house).await, [parent]);
     assert_eq!(said(&house, parent).await, ["one"]);
@@ -101,7 +125,11 @@ async fn an_ephemeral_thread_that_nobody_came_to_goes_by_itself() {
         ..forked(parent, ForkPlace::Rest)
     };
     let reply = house.call(Call::ForkThread(Box::new(call))).await;
-    let thread = reply.and_then(Reply::thread).unwrap().card.id;
+    let thread = reply
+        .and_then(Reply::thread)
+        .expect("it can be done")
+        .card
+        .id;
     tokio::time::advance(std::time::Duration::from_secs(3_600)).await;
     until_gone(&house, thread).await;
 }

@@ -49,7 +49,10 @@ pub(super) async fn threads_are_listed_by_any_time_both_ways(store: &SharedStore
                 direction,
                 ..ThreadQuery::default()
             };
-            let all = store.threads(&tenant, &query).await.unwrap();
+            let all = store
+                .threads(&tenant, &query)
+                .await
+                .expect("it can be done");
             assert_eq!(numbers(&all.threads), expected, "{sort:?} {direction:?}");
             // The same one by one, and back again from the last.
             let mut paged = ThreadQuery {
@@ -58,7 +61,10 @@ pub(super) async fn threads_are_listed_by_any_time_both_ways(store: &SharedStore
             };
             let mut seen = Vec::new();
             let back = loop {
-                let page = store.threads(&tenant, &paged).await.unwrap();
+                let page = store
+                    .threads(&tenant, &paged)
+                    .await
+                    .expect("it can be done");
                 seen.extend(numbers(&page.threads));
                 match page.next {
                     Some(next) => paged.cursor = Some(next),
@@ -74,7 +80,10 @@ pub(super) async fn threads_are_listed_by_any_time_both_ways(store: &SharedStore
                 },
                 ..query
             };
-            let page = store.threads(&tenant, &backwards).await.unwrap();
+            let page = store
+                .threads(&tenant, &backwards)
+                .await
+                .expect("it can be done");
             expected.reverse();
             assert_eq!(numbers(&page.threads), expected, "{sort:?} {direction:?}");
         }
@@ -84,7 +93,10 @@ pub(super) async fn threads_are_listed_by_any_time_both_ways(store: &SharedStore
         limit: Some(1),
         ..ThreadQuery::default()
     };
-    let page = store.threads(&tenant, &by_creation).await.unwrap();
+    let page = store
+        .threads(&tenant, &by_creation)
+        .await
+        .expect("it can be done");
     let in_another_order = ThreadQuery {
         cursor: page.next,
         ..ThreadQuery::default()
@@ -95,7 +107,10 @@ pub(super) async fn threads_are_listed_by_any_time_both_ways(store: &SharedStore
         limit: Some(0),
         ..ThreadQuery::default()
     };
-    let page = store.threads(&tenant, &nothing).await.unwrap();
+    let page = store
+        .threads(&tenant, &nothing)
+        .await
+        .expect("it can be done");
     assert_eq!((page.threads, page.next), (vec![], None));
 }
 
@@ -126,7 +141,10 @@ pub(super) async fn words_are_found_as_they_are(store: &SharedStore) {
             text: Some(words.to_owned()),
             ..ThreadQuery::default()
         };
-        let page = store.threads(&tenant, &query).await.unwrap();
+        let page = store
+            .threads(&tenant, &query)
+            .await
+            .expect("it can be done");
         assert_eq!(numbers(&page.threads), expected, "{words}");
     }
 }
@@ -139,21 +157,30 @@ pub(super) async fn threads_are_left_out_before_a_page_is_cut(store: &SharedStor
         limit: Some(1),
         ..ThreadQuery::default()
     };
-    let page = store.threads(&tenant, &query).await.unwrap();
+    let page = store
+        .threads(&tenant, &query)
+        .await
+        .expect("it can be done");
     assert_eq!(numbers(&page.threads), [802]);
     let query = ThreadQuery {
         only: Some(vec![id(804), id(805), id(1), id(802), id(804)]),
         sort: ThreadSort::Created,
         ..ThreadQuery::default()
     };
-    let page = store.threads(&tenant, &query).await.unwrap();
+    let page = store
+        .threads(&tenant, &query)
+        .await
+        .expect("it can be done");
     assert_eq!(numbers(&page.threads), [804, 802]);
     for (providers, count) in [(vec!["rehearsal"], 4), (vec!["openai"], 0), (vec![], 4)] {
         let query = ThreadQuery {
             providers: providers.into_iter().map(str::to_owned).collect(),
             ..ThreadQuery::default()
         };
-        let page = store.threads(&tenant, &query).await.unwrap();
+        let page = store
+            .threads(&tenant, &query)
+            .await
+            .expect("it can be done");
         assert_eq!(page.threads.len(), count);
     }
 }

@@ -38,7 +38,10 @@ async fn numbers(store: &SharedStore, thread: u64) -> Vec<(u64, u64)> {
 pub(super) async fn turns_are_taken_back_and_their_places_given_again(store: &SharedStore) {
     let thread = a_thread(701);
     let lease = created(store, &thread, &[1]).await;
-    store.append(lease, Seq(1), three_turns()).await.unwrap();
+    store
+        .append(lease, Seq(1), three_turns())
+        .await
+        .expect("it can be done");
     // The second turn goes, and in the same batch another one has its place.
     let batch = Batch {
         reverts: Some(RevertedRows { entry: 2, turn: 2 }),
@@ -46,10 +49,16 @@ pub(super) async fn turns_are_taken_back_and_their_places_given_again(store: &Sh
         turns: vec![a_turn(2, 2, 9)],
         ..a_batch(&[8, 9])
     };
-    store.append(lease, Seq(7), batch).await.unwrap();
+    store
+        .append(lease, Seq(7), batch)
+        .await
+        .expect("it can be done");
     assert_eq!(ordinals(store, 701).await, [(0, 2), (1, 3), (2, 9)]);
     assert_eq!(numbers(store, 701).await, [(1, 2), (2, 9)]);
-    let log = store.events(thread.card.id, Seq::ZERO, 99).await.unwrap();
+    let log = store
+        .events(thread.card.id, Seq::ZERO, 99)
+        .await
+        .expect("it can be done");
     assert_eq!(log.len(), 9, "the log keeps what was taken back");
 }
 
@@ -57,7 +66,10 @@ pub(super) async fn a_thread_begins_with_the_past_of_another(open: &impl Fn() ->
     let store = open();
     let parent = a_thread(702);
     let lease = created(&store, &parent, &[1]).await;
-    store.append(lease, Seq(1), three_turns()).await.unwrap();
+    store
+        .append(lease, Seq(1), three_turns())
+        .await
+        .expect("it can be done");
 
     let child = a_thread(703);
     let id = child.card.id;
@@ -72,7 +84,7 @@ pub(super) async fn a_thread_begins_with_the_past_of_another(open: &impl Fn() ->
         }),
         ..a_batch(&[1, 6])
     };
-    let own = store.acquire(id).await.unwrap();
+    let own = store.acquire(id).await.expect("it can be done");
     // A batch that cannot enter leaves nothing of the thread.
     for wrong in [a_batch(&[1, 3, 6]), a_batch(&[1, 6, 5])] {
         let batch = Batch {
@@ -92,7 +104,10 @@ pub(super) async fn a_thread_begins_with_the_past_of_another(open: &impl Fn() ->
     assert_eq!(refused, Err(StoreError::UnknownThread));
     assert_eq!(store.thread(id).await, Ok(None));
 
-    store.append(own, Seq::ZERO, first.clone()).await.unwrap();
+    store
+        .append(own, Seq::ZERO, first.clone())
+        .await
+        .expect("it can be done");
     let again = store.append(own, Seq(6), first).await;
     assert!(
         again.is_err(),
@@ -102,7 +117,10 @@ pub(super) async fn a_thread_begins_with_the_past_of_another(open: &impl Fn() ->
     drop(store);
 
     let store = open();
-    let log = store.events(id, Seq::ZERO, 99).await.unwrap();
+    let log = store
+        .events(id, Seq::ZERO, 99)
+        .await
+        .expect("it can be done");
     let whole: Vec<_> = (1..=6).map(an_event).collect();
     assert_eq!(log, whole, "it outlives the thread that it came from");
     assert_eq!(
@@ -110,7 +128,11 @@ pub(super) async fn a_thread_begins_with_the_past_of_another(open: &impl Fn() ->
         [(0, 2), (1, 3), (2, 4), (3, 5)]
     );
     assert_eq!(numbers(&store, 703).await, [(1, 2), (2, 4)]);
-    let loaded = store.load(id).await.unwrap().unwrap();
+    let loaded = store
+        .load(id)
+        .await
+        .expect("it can be done")
+        .expect("it can be done");
     assert_eq!((loaded.last_seq, loaded.high_water), (Seq(6), Seq(6)));
     assert_eq!(loaded.drafts, []);
 }
