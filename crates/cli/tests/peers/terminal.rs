@@ -10,11 +10,9 @@ use std::time::Duration;
 use anyhow::ensure;
 use testkit::terminal::key;
 
-use desk::CodexDesk;
+use desk::{CodexDesk, STOPPED};
 
 const LIMIT: Duration = Duration::from_secs(120);
-/// The client's own line for a turn that its user stopped.
-const STOPPED: &str = "■ Conversation interrupted";
 
 #[test]
 fn chat_approvals_a_question_and_stopping() {

@@ -19,6 +19,8 @@ use crate::codex_schema::{CodexJudge, binary};
 const ERROR: &str = "■";
 /// What stands where a person writes, as long as they do not.
 const INVITATION: &str = "Ask Codex to do anything";
+/// The client's own line for a turn that its user stopped.
+pub const STOPPED: &str = "■ Conversation interrupted";
 /// What stands below the answer of a turn that is over.
 const OVER: &str = "Worked for ";
 
@@ -208,9 +210,10 @@ impl TerminalUser {
     /// Nothing runs any more.
     pub async fn rests(&mut self) -> anyhow::Result<()> {
         let tap = self.tap.clone();
-        let over = |screen: &str| match &tap {
-            Some(tap) => last_turn_is_over(&tap.frames()),
-            None => screen.contains(OVER),
+        let over = |screen: &str| {
+            let told = tap.as_ref();
+            let told = told.is_none_or(|tap| last_turn_is_over(&tap.frames()));
+            told && is_drawn(screen)
         };
         self.terminal
             .until("waiting for the end of the turn", over)
@@ -238,6 +241,17 @@ impl TerminalUser {
     pub async fn ended(&mut self) -> anyhow::Result<Option<i32>> {
         Ok(self.terminal.end().await?.code())
     }
+}
+
+/// Whether the client shows the end of what was said last: until then it takes words for the same turn.
+fn is_drawn(screen: &str) -> bool {
+    let Some((history, _)) = screen.rsplit_once(INVITATION) else {
+        return false;
+    };
+    // The invitation itself stands behind this mark.
+    let history = history.trim_end_matches(['›', ' ']);
+    let ends = [OVER, STOPPED].map(|words| history.rfind(words));
+    ends.into_iter().max().flatten() > history.rfind("\n› ")
 }
 
 /// Of those that the person sees: the client has threads for itself, too, which it keeps nowhere.
