@@ -17,6 +17,7 @@ pub fn hello() -> Hello {
         connection: "fuzz".to_owned(),
         query: Vec::new(),
         directory: "/workspace".into(),
+        host: "box".to_owned(),
         home: "/data".into(),
         raw_parts: dialects::RawParts::Full,
         providers: ["rehearsal".to_owned(), "openai".to_owned()].into(),

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     auth, checkpoints, doctor, grants, mcp, members, models, sandbox, sessions, skills, tenants,
-    tokens, trust,
+    tokens, trust, tui,
 };
 use crate::{commands, config};
 
@@ -29,6 +29,7 @@ Examples:
   dragoman trust                    which workspaces are trusted; `revoke` takes it back
   dragoman tokens                   which tokens let programs in; `create`, `revoke`
   dragoman tenants                  who has threads of its own; `dragoman members` who is in one
+  dragoman tui                      talk to the agent in a terminal: OpenAI's codex, connected here
   dragoman doctor                   whether anything is wrong; `--repair` mends a damaged database
   dragoman config                   every setting, its value, and where that came from
 
@@ -103,6 +104,8 @@ pub enum Command {
     Tokens(tokens::TokensArguments),
     /// See whether anything is wrong, and save what can be read of a damaged database
     Doctor(doctor::DoctorArguments),
+    /// Talk to the agent in the official terminal client of Codex
+    Tui(tui::TuiArguments),
     /// See every setting, its value, and where that came from
     Config(commands::config::ConfigArguments),
 }

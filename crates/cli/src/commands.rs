@@ -1,5 +1,6 @@
 //! What `dragoman` can do besides serving: show models, sign in and out, check the sandbox, keep
-//! house among sessions, checkpoints, grants, skills and trust, know tenants, members and tokens, show the settings.
+//! house among sessions, checkpoints, grants, skills and trust, know tenants, members and tokens, show the settings,
+//! run a terminal client.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ mod table;
 pub mod tenants;
 pub mod tokens;
 pub mod trust;
+pub mod tui;
 
 /// The models of this machine's user, without a server.
 fn models_of(home: &Path) -> Models {

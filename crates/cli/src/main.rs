@@ -19,6 +19,7 @@ use server::{RunningServer, Settings, ShutdownReason, start};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::arguments::{Arguments, Command};
+use crate::commands::tui::TuiArguments;
 use crate::config::{Configuration, Layers};
 use crate::greeting::Tone;
 
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
     }
     let flags = arguments::command_line().get_matches();
     match run(flags) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             let error = screen::harmless_but(&format!("{error:#}"), "\n");
             eprintln!("dragoman: {error}");
@@ -38,17 +39,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(flags: ArgMatches) -> anyhow::Result<()> {
+fn run(flags: ArgMatches) -> anyhow::Result<ExitCode> {
     let arguments = Arguments::from_arg_matches(&flags)?;
     let (home, named_by) = config::home(arguments.home)?;
     let Some(command) = arguments.command else {
-        return run_server(&home, flags, arguments.json);
+        return succeeded(run_server(&home, flags, arguments.json));
     };
     if let Command::Config(arguments) = command {
-        return commands::config::run(arguments, &flags, &home, named_by);
+        return succeeded(commands::config::run(arguments, &flags, &home, named_by));
+    }
+    if let Command::Tui(arguments) = command {
+        return run_tui(arguments, &home, flags);
     }
     logging::start_for_command()?;
-    on_runtime(async {
+    succeeded(on_runtime(async {
         match command {
             Command::Models(arguments) => commands::models::run(arguments, &home).await,
             Command::Auth(arguments) => commands::auth::run(arguments, &home).await,
@@ -63,9 +67,24 @@ fn run(flags: ArgMatches) -> anyhow::Result<()> {
             Command::Members(arguments) => commands::members::run(arguments, &home).await,
             Command::Tokens(arguments) => commands::tokens::run(arguments, &home).await,
             Command::Doctor(arguments) => commands::doctor::run(arguments, &home).await,
-            Command::Config(_) => Ok(()),
+            Command::Config(_) | Command::Tui(_) => Ok(()),
         }
-    })
+    }))
+}
+
+fn succeeded(outcome: anyhow::Result<()>) -> anyhow::Result<ExitCode> {
+    outcome.map(|()| ExitCode::SUCCESS)
+}
+
+/// A server may come up in this process, so it is configured as one.
+fn run_tui(arguments: TuiArguments, home: &Path, flags: ArgMatches) -> anyhow::Result<ExitCode> {
+    let mut configuration = configuration(home, &flags)?;
+    commands::tui::log_aside(&mut configuration);
+    let Configuration { settings, log } = configuration;
+    drop(flags);
+    server::home::prepare(home)?;
+    logging::start(log)?;
+    on_runtime(commands::tui::run(arguments, settings))
 }
 
 /// Takes the flags, so that nothing of them stays in memory while the server runs.
@@ -86,7 +105,7 @@ fn configuration(home: &Path, flags: &ArgMatches) -> anyhow::Result<Configuratio
     config::complete(configuration, &said)
 }
 
-fn on_runtime(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+fn on_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     // Without this, the first request over TLS would find no cryptography.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread()

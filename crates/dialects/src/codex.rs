@@ -18,23 +18,30 @@ use crate::{Action, Cx, Delivery, Dialect, Ending, Frame, Heard, Hello, Reason, 
 
 mod account;
 mod act;
+mod anchor;
 mod answer;
 mod asks;
 mod calls;
+mod config;
+mod declined;
 mod exec;
+mod file_search;
 mod forks;
 mod hear;
 mod history;
 mod input;
+mod inventory;
 mod listening;
 mod offer;
 pub mod orbit;
 mod orders;
 mod permissions;
 mod platform;
+pub mod push;
 mod refuse;
 mod resuming;
 pub mod schema;
+mod server_login;
 mod servers;
 mod settings;
 mod show;
@@ -45,6 +52,7 @@ mod thread_list;
 mod turn_list;
 mod turns;
 pub mod wire;
+mod zane;
 
 #[cfg(test)]
 mod tests;
@@ -74,6 +82,9 @@ pub struct Codex {
     listening: FollowedThreads,
     logins: account::Logins,
     names: offer::Names,
+    searches: file_search::FileSearches,
+    /// What the machine is called.
+    host: String,
     /// How many threads are being made for this client.
     starting: usize,
     /// Threads that came up meanwhile: one of them may be ours.
@@ -93,6 +104,8 @@ impl Codex {
             listening: FollowedThreads::default(),
             logins: account::Logins::default(),
             names: offer::Names::default(),
+            searches: file_search::FileSearches::default(),
+            host: String::new(),
             starting: 0,
             held: Vec::new(),
             announced: HashSet::new(),
@@ -142,6 +155,7 @@ impl Dialect for Codex {
 
     fn opened(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
         self.home = hello.home.clone();
+        self.host = hello.host.clone();
         self.since = cx.now;
         if self.endpoint == Endpoint::Zane {
             send(out, orbit::hello(cx.now));

@@ -12,6 +12,8 @@ pub const INVALID_REQUEST: i32 = -32600;
 pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 pub const INTERNAL_ERROR: i32 = -32603;
+/// Ours: the method is known, and this server chose not to have it, or cannot do it here.
+pub const NOT_SUPPORTED: i32 = -32004;
 
 /// What a client sent, by its shape alone.
 #[derive(Clone, Debug, PartialEq)]

@@ -88,6 +88,8 @@ pub struct Hello {
     pub directory: PathBuf,
     /// Where the server keeps its data.
     pub home: PathBuf,
+    /// What the server's machine is called.
+    pub host: String,
     /// What the server was configured to say, where a dialect has a choice.
     pub raw_parts: RawParts,
     /// The ids of all providers of the catalog.

@@ -1,8 +1,8 @@
 //! Who may do what: the one place that decides. A lone user is the owner and may do everything.
 
 use vocabulary::{
-    Call, Caller, Changes, CheckpointCall, LibraryCall, McpCall, MemberCall, Permission, Refusal,
-    SkillCall, TerminalCall, Why,
+    Call, Caller, Changes, CheckpointCall, DirectoryCall, LibraryCall, McpCall, MemberCall,
+    Permission, Refusal, SkillCall, TerminalCall, Why,
 };
 
 /// Whether a caller may make this call.
@@ -44,8 +44,14 @@ fn needed(call: &Call) -> Permission {
         | Call::GetCatalog
         | Call::GetProviderStatus { .. }
         | Call::ListTools { .. }
+        // A member's own browsers.
+        | Call::Push(_)
         | Call::ListCommands { .. } => Permission::SessionRead,
-        Call::CreateThread(_) | Call::ForkThread(_) => Permission::SessionCreate,
+        // Who may start threads in a directory may look for one.
+        Call::CreateThread(_) | Call::ForkThread(_) | Call::FindFiles(_) => {
+            Permission::SessionCreate
+        }
+        Call::Directories(call) => needed_of_directories(call),
         Call::ChangeThread { changes, .. } => needed_to_change(changes),
         Call::StartTurn(_)
         | Call::CompactThread { .. }
@@ -85,6 +91,17 @@ fn needed_to_change(changes: &Changes) -> Permission {
     match changes.archived.is_some() && *changes == archives {
         true => Permission::SessionArchive,
         false => Permission::SessionWrite,
+    }
+}
+
+fn needed_of_directories(call: &DirectoryCall) -> Permission {
+    match call {
+        DirectoryCall::List { .. }
+        | DirectoryCall::Inspect { .. }
+        | DirectoryCall::ListWorktrees { .. } => Permission::SessionCreate,
+        DirectoryCall::CreateWorktree(_)
+        | DirectoryCall::RemoveWorktree { .. }
+        | DirectoryCall::PruneWorktrees { .. } => Permission::SessionWrite,
     }
 }
 

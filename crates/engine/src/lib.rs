@@ -38,6 +38,7 @@ mod listener;
 mod members;
 mod notices;
 mod prompts;
+mod push;
 mod registry;
 mod router;
 mod seen;
@@ -126,6 +127,10 @@ pub struct Config {
     pub checks: CheckSettings,
     /// Where traces of turns go.
     pub tracing: TracingSettings,
+    /// What the message to a browser is, for what it tells.
+    pub push_message: fn(&vocabulary::PushNews) -> String,
+    /// Whom push services may turn to about our messages: a `mailto:` or `https:` address.
+    pub push_contact: Option<String>,
     /// How many numbered parts a fact makes for clients that count them within a turn.
     pub parts: fn(&vocabulary::Fact) -> u32,
     /// Where time and new ids come from.
@@ -160,6 +165,8 @@ impl Config {
             checkpoints: CheckpointSetting::default(),
             checks: CheckSettings::default(),
             tracing: TracingSettings::default(),
+            push_message: |_| String::new(),
+            push_contact: None,
             parts: |_| 0,
             clock: Arc::new(SystemClock),
             thread_id_key: None,
@@ -213,6 +220,7 @@ pub struct Shared {
     /// Read when it is first needed: a lone user has nobody to know.
     pub(crate) identity: Arc<identity::Directory>,
     pub(crate) balances: credits::KnownBalances,
+    pub(crate) push: push::PushState,
     pub(crate) seen: seen::SeenByThreads,
     pub(crate) tool_specs: turn::specs::ToolSpecCache,
     pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
@@ -266,6 +274,7 @@ impl Engine {
             grants: Grants::new(Arc::clone(&store)),
             identity: Arc::new(identity::Directory::new(Arc::clone(&store))),
             balances: Default::default(),
+            push: Default::default(),
             traces: Traces::new(&config.tracing),
             metrics: Metrics::default(),
             store,
@@ -336,6 +345,12 @@ impl Engine {
     /// How the tracing of turns fares.
     pub fn tracing(&self) -> Arc<TracingState> {
         self.shared.traces.state()
+    }
+
+    /// The public key that browsers subscribe to push messages with, base64url; made when it is first asked for.
+    pub async fn push_key(&self) -> Result<String, Refusal> {
+        let key = self.shared.push.key(&self.shared).await?;
+        Ok(key.public())
     }
 
     /// Everything that is counted, as it is now.

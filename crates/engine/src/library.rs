@@ -4,6 +4,7 @@ mod births;
 pub(crate) mod checkpoints;
 pub(crate) mod commands;
 pub(crate) mod defaults;
+pub(crate) mod directories;
 pub(crate) mod ephemeral;
 pub(crate) mod exec;
 pub(crate) mod files;
@@ -215,6 +216,7 @@ async fn bear(
         .changes
         .sub_agent_model
         .or(defaults.sub_agent_model.clone());
+    new.changes.effort = new.changes.effort.or(defaults.effort.clone());
     new.changes.mcp = new.changes.mcp.or(defaults.mcp);
     new.changes.observability = new.changes.observability.or(defaults.observability);
     let usual = new.usual_folders;

@@ -234,3 +234,15 @@ pub const AGENT_INPUT_BYTES_MAX: usize = 256 << 10;
 pub const AGENT_OUTPUT_CHARS_MAX: usize = 100_000;
 /// What an external agent is told of a conversation that it does not remember.
 pub const AGENT_PREFACE_CHARS_MAX: usize = 24_000;
+
+/// How long files are looked for by a few letters; then it is told what was found.
+pub const FIND_TIME_MAX: Duration = Duration::from_secs(10);
+/// Browsers that one member may have push messages sent to; one more, and the oldest is forgotten.
+pub const PUSH_SUBSCRIPTIONS_MAX: usize = 16;
+/// Browsers of one tenant that hear of one ask.
+pub const PUSH_BROWSERS_MAX: usize = 512;
+/// How long a push service may take for one message, and how long it may keep it for the browser.
+pub const PUSH_TIME_MAX: Duration = Duration::from_secs(10);
+pub const PUSH_KEPT_SECONDS: u32 = 24 * 60 * 60;
+/// Asks whose messages are on their way at once; further ones are not told by push.
+pub const PUSHES_RUNNING_MAX: usize = 32;

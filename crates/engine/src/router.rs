@@ -11,11 +11,11 @@ use vocabulary::{
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, commands, defaults, exec, files, joining, keeping, mcp, offer, pasts,
-    permissions, pictures, reading, reviews, sign_in, skills,
+    self, checkpoints, commands, defaults, directories, exec, files, joining, keeping, mcp, offer,
+    pasts, permissions, pictures, reading, reviews, sign_in, skills,
 };
-use crate::members;
 use crate::session::{Mail, Outcome, Replied};
+use crate::{members, push};
 
 /// Answers a call that the caller is allowed to make.
 pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outcome {
@@ -118,6 +118,9 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             let card = library::owned(shared, caller, thread).await?;
             files::answer(shared, &card, call).await
         }
+        Call::Directories(call) => directories::answer(shared, caller, call).await,
+        Call::FindFiles(find) => directories::find_files(shared, caller, find).await,
+        Call::Push(call) => push::answer(shared, caller, call).await,
         Call::StartTurn(mut start) => {
             settle_changes(shared, caller, start.thread, &mut start.changes).await?;
             start.images = seen(shared, caller, start.thread, start.images).await?;

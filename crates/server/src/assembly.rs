@@ -160,6 +160,8 @@ pub async fn listen(settings: Settings) -> anyhow::Result<ListeningServer> {
         connections: TaskTracker::new(),
         connected: Default::default(),
         open: Default::default(),
+        named: Default::default(),
+        host: home::host_name(),
     });
     let acceptor = Arc::new(Acceptor::new(descriptors::raise()));
     let mut serving = JoinSet::new();
@@ -458,6 +460,7 @@ fn assemble(
         ask_timeout: policy.ask_timeout(),
         policy: Arc::new(policy),
         parts: dialects::cowork::tell::chunks::count,
+        push_message: dialects::codex::push::message,
         ..settings.engine.clone()
     };
     let mut agents = engine::Agents::default();

@@ -346,6 +346,10 @@ impl Connection {
                 let reason = Reason::new(Reason::POLICY, "nobody said who this is");
                 Err(End::Close(reason))
             }
+            DoorEvent::Replaced => {
+                let reason = Reason::new(Reason::NORMAL, "Replaced by newer connection");
+                Err(End::Close(reason))
+            }
             DoorEvent::Renew => {
                 // Before it is asked: what changes meanwhile is asked for again.
                 self.door_event = self.door.next_event();

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use dialects::NotAuthenticated;
+use dialects::{Hello, NotAuthenticated};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 use vocabulary::{Caller, Secret, Timestamp};
 
 use crate::accept::Arrival;
@@ -15,6 +16,8 @@ use crate::access::Denied;
 use crate::gate;
 use crate::http::Site;
 use crate::limits::AUTHENTICATE_MAX;
+use crate::replacing::NamedSocket;
+use crate::table::ZANE;
 
 /// The door that one socket came in by. It knows its caller from the start, or from the first token
 /// on it that is right; who is known stays so.
@@ -25,6 +28,8 @@ pub struct Door {
     /// The dialect that is spoken.
     pub via: &'static str,
     pub caller: Option<Caller>,
+    /// Comes when the same client has connected again.
+    pub replaced: Option<CancellationToken>,
 }
 
 impl Door {
@@ -35,6 +40,14 @@ impl Door {
             ..caller
         });
         self.arrival.seat.identify();
+    }
+
+    /// The socket's place among those of its client, where the client has a name.
+    pub fn take_place(&mut self, hello: &Hello) -> Option<NamedSocket> {
+        let name = hello.query("clientId").filter(|_| self.via == ZANE)?;
+        let place = self.site.named.enter(self.caller.as_ref()?, name)?;
+        self.replaced = Some(place.replaced.clone());
+        Some(place)
     }
 
     /// Whose token this is. Wrong ones count like those of requests. On a socket that is somebody's
@@ -76,17 +89,30 @@ impl Door {
             Some(caller) if caller.credential.is_some() => {
                 Some(std::future::ready(DoorEvent::Renew).boxed())
             }
-            Some(_) => None,
-            None => self.next_event(),
+            Some(_) | None => self.next_event(),
         }
     }
 
-    /// What comes to a socket by time, or by what others do; nothing ever comes to our own user.
+    /// What comes to a socket by time, or by what others do; to our own user only that they come again.
     pub fn next_event(&self) -> Option<BoxFuture<'static, DoorEvent>> {
-        match &self.caller {
+        let event = match &self.caller {
             None => Some(self.shut().boxed()),
             Some(caller) => self.until_renewal(caller).map(FutureExt::boxed),
-        }
+        };
+        let Some(replaced) = self.replaced.clone() else {
+            return event;
+        };
+        let replaced = replaced.cancelled_owned().map(|()| DoorEvent::Replaced);
+        Some(match event {
+            None => replaced.boxed(),
+            Some(event) => async {
+                tokio::select! {
+                    event = event => event,
+                    replaced = replaced => replaced,
+                }
+            }
+            .boxed(),
+        })
     }
 
     /// For a client that is nobody yet: comes when it has had its time, or when its place is needed for
@@ -153,6 +179,8 @@ pub enum DoorEvent {
     Shut,
     /// Who it is has to be asked again.
     Renew,
+    /// The same client has connected again.
+    Replaced,
 }
 
 /// What somebody came in by is not good any more.

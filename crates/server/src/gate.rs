@@ -12,6 +12,7 @@ use vocabulary::Caller;
 
 use crate::accept::Arrival;
 use crate::access::Denied;
+use crate::auth_pages;
 use crate::http::Site;
 use crate::identity::LookupFailed;
 use crate::limits::QUERY_BYTES_MAX;
@@ -194,7 +195,10 @@ async fn check_sender(
         return Err(refuse_for("the query is too long", answer));
     }
     // A browser's question whether it may ask carries no secret, by its rules.
-    if asked.method == Method::OPTIONS || OPEN_PAGES.contains(&uri.path()) {
+    if asked.method == Method::OPTIONS
+        || OPEN_PAGES.contains(&uri.path())
+        || auth_pages::is_auth_page(uri.path())
+    {
         return Ok(Sender(None));
     }
     let query = Query::<Vec<(String, String)>>::try_from_uri(uri);
@@ -296,7 +300,10 @@ fn other_user(user: Option<u32>) -> Response {
 pub async fn preflight() -> Response {
     let allowed = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization"),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type",
+        ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     (StatusCode::NO_CONTENT, allowed).into_response()

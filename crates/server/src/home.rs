@@ -67,6 +67,15 @@ fn is_for_data_alone(home: &Path) -> bool {
         || is_empty()
 }
 
+/// What the machine is called, for people.
+pub fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match name.trim() {
+        "" => "localhost".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,6 +23,7 @@ use tracing::{Instrument as _, info_span};
 use crate::accept::Arrival;
 use crate::access::{Access, without_secrets};
 use crate::assembly::{Settings, ShutdownReason};
+use crate::auth_pages;
 use crate::connection;
 use crate::door::Door;
 use crate::gate::{self, RefusalLog};
@@ -32,6 +33,7 @@ use crate::limits::{
     WRITE_BUFFER_BYTES,
 };
 use crate::metrics::{self, OpenConnections};
+use crate::replacing::NamedClients;
 use crate::table::{COWORK, TONGUES, Tongue, ZANE};
 
 type Pairs = Query<Vec<(String, String)>>;
@@ -59,6 +61,10 @@ pub struct Site {
     pub connected: AtomicU64,
     /// How many there are now, by dialect.
     pub open: OpenConnections,
+    /// What the machine is called.
+    pub host: String,
+    /// Those that name themselves.
+    pub named: NamedClients,
 }
 
 impl Site {
@@ -88,7 +94,8 @@ pub fn main_router(site: &Arc<Site>) -> Router {
     let late = late.flat_map(|tongue| tongue.main).copied().collect();
     let pages = pages()
         .route("/", get(front))
-        .route("/metrics", get(metrics::page));
+        .route("/metrics", get(metrics::page))
+        .merge(auth_pages::routes(auth_pages::MAIN_PREFIX));
     finish(site, dialects, pages, late)
 }
 
@@ -98,7 +105,9 @@ pub fn own_router(site: &Arc<Site>, tongue: &'static Tongue, port: u16) -> Route
     let pages = match tongue.name {
         ZANE => {
             let health = get(move |site| zane_health(site, port)).options(gate::preflight);
-            other_pages().route("/health", health)
+            other_pages()
+                .route("/health", health)
+                .merge(auth_pages::routes(""))
         }
         _ => pages(),
     };
@@ -130,6 +139,7 @@ fn other_pages() -> Routes {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
+        .route("/push/vapid", get(push_key).options(gate::preflight))
         .route("/schema", get(schema_list))
         .route("/schema/{name}", get(schema))
         .route("/ticket", post(ticket).options(gate::preflight))
@@ -199,6 +209,21 @@ async fn ticket(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
             "expiresInMs": TICKET_LIFE.as_millis() as u64,
         })),
         None => later("too many tickets are out; try again in a moment\n"),
+    }
+}
+
+/// What a browser subscribes to push messages with.
+async fn push_key(State(site): State<Arc<Site>>) -> Response {
+    let engine = match site.open() {
+        Ok(engine) => engine,
+        Err(why) => return later(why),
+    };
+    match engine.push_key().await {
+        Ok(public) => spelled(&json!({ "publicKey": public })),
+        Err(refusal) => {
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            (status, format!("{refusal}\n")).into_response()
+        }
     }
 }
 
@@ -293,9 +318,10 @@ async fn upgrade(
         return gate::other_dialect(caller, tongue.name);
     }
     let Ok(mut upgrade) = upgrade else {
-        let (status, why) = (StatusCode::BAD_REQUEST, "WebSocket upgrade failed");
+        let why = "WebSocket upgrade failed";
+        let status = no_upgrade_status(tongue);
         gate::log_refusal(&site, &arrival, status, why);
-        return (status, why).into_response();
+        return (status, [(header::UPGRADE, "websocket")], why).into_response();
     };
     if let Some(offered) = first_subprotocol(&headers) {
         upgrade.set_selected_protocol(offered);
@@ -311,6 +337,7 @@ async fn upgrade(
         connection: uuid::Uuid::now_v7().to_string(),
         query: without_secrets(query),
         directory: site.settings.engine.directory.clone(),
+        host: site.host.clone(),
         home: match tenant {
             Some(tenant) => engine::TenantTerms::home(&site.settings.engine.home, tenant),
             None => site.settings.engine.home.clone(),
@@ -341,10 +368,12 @@ async fn upgrade(
                 arrival,
                 via: tongue.name,
                 caller: None,
+                replaced: None,
             };
             if let Some(caller) = caller {
                 door.enter(caller);
             }
+            let named = door.take_place(&hello);
             let counted = OpenConnections::enter(&door.site, tongue);
             let number = door.site.connected.fetch_add(1, Ordering::Relaxed) + 1;
             let span = info_span!("connection", number, dialect = tongue.name);
@@ -352,11 +381,19 @@ async fn upgrade(
                 async move {
                     tracing::info!(from = %peer.address, user = peer.user, "connected");
                     connection::serve(socket, dialect, hello, door, engine, stop).await;
-                    drop(counted);
+                    drop((counted, named));
                 }
                 .instrument(span),
             )
         })
+}
+
+/// Zane's programs ask without an upgrade first, and go on if they are told that one is needed.
+fn no_upgrade_status(tongue: &Tongue) -> StatusCode {
+    match tongue.name {
+        ZANE => StatusCode::UPGRADE_REQUIRED,
+        _ => StatusCode::BAD_REQUEST,
+    }
 }
 
 /// How much of `rawPart` is sent where it is (docs/protocols/cowork.md, Decision 8).

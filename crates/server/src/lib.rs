@@ -6,6 +6,7 @@
 mod accept;
 mod access;
 pub mod assembly;
+mod auth_pages;
 mod connection;
 pub mod database;
 mod descriptors;
@@ -24,6 +25,7 @@ pub mod origin;
 mod pace;
 mod peer;
 pub mod repair;
+mod replacing;
 mod seats;
 mod socket;
 pub mod table;

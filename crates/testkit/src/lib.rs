@@ -15,6 +15,8 @@ pub mod scenario;
 pub mod scratch;
 pub mod service;
 pub mod stage;
+pub mod tap;
+pub mod terminal;
 pub mod tongue;
 pub mod transcript;
 pub mod until;

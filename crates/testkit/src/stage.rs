@@ -391,10 +391,15 @@ fn told_to_all(act: Act, wanted: &Wanted) -> bool {
     }
 }
 
-/// The type that a frame begins with.
+/// What a frame begins with: its type, its method, or what its client called the request that it answers.
 fn kind(frame: &str) -> Option<String> {
-    let rest = frame.strip_prefix(r#"{"type":""#)?;
-    rest.split('"').next().map(str::to_owned)
+    let begins = ["type", "method", "id"].iter().find_map(|field| {
+        let rest = frame
+            .strip_prefix('{')?
+            .strip_prefix(&format!("\"{field}\":\""))?;
+        rest.split_once('"')
+    });
+    begins.map(|(kind, _)| kind.to_owned())
 }
 
 impl Actor {

@@ -4,6 +4,7 @@
 
 mod config;
 mod index;
+pub mod worktrees;
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
@@ -22,6 +23,8 @@ const POINTER_BYTES_MAX: u64 = 64 << 10;
 /// How deep includes are followed; git itself stops at ten.
 const INCLUDES_DEPTH_MAX: usize = 10;
 const INCLUDES_MAX: usize = 100;
+/// How much of a branch's name is told.
+const BRANCH_CHARS_MAX: usize = 200;
 /// How many repositories below are looked into.
 const BELOW_MAX: usize = 256;
 
@@ -112,6 +115,14 @@ pub(crate) fn endangers(top: &Path) -> Option<String> {
         let hook = has_hooks(&hooks).then(|| hooks.display());
         hook.map(|hooks| format!("{hooks} has hooks in it"))
     })
+}
+
+/// The branch that is checked out; none where a commit is.
+pub(crate) fn checked_out_branch(repository: &Repository) -> Option<String> {
+    let head = pointer(&repository.git_dir.join("HEAD"))?;
+    let branch = head.strip_prefix("ref: refs/heads/")?;
+    let name: String = branch.chars().take(BRANCH_CHARS_MAX).collect();
+    Some(crate::shown::line(&name).into_owned())
 }
 
 /// Whether there is anything in a directory of hooks but examples.

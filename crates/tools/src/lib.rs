@@ -18,9 +18,11 @@ mod bash;
 mod change;
 pub mod checks;
 pub mod commands;
+pub mod directories;
 mod edit;
 pub mod exec;
 mod faces;
+pub mod find_files;
 pub mod folders;
 #[doc(hidden)]
 pub mod fuzzing;

@@ -22,6 +22,7 @@ const TRIES_MAX: usize = 8;
 /// Names of keys that are written.
 pub const PROVIDER: &str = "provider";
 pub const MODEL: &str = "model";
+pub const EFFORT: &str = "reasoningEffort";
 pub const SUB_AGENT_MODEL: &str = "subAgentModel";
 pub const ENABLE_MCP: &str = "enableMcp";
 pub const OBSERVABILITY: &str = "observabilityEnabled";
@@ -31,6 +32,8 @@ pub const OBSERVABILITY: &str = "observabilityEnabled";
 pub struct ProjectDefaults {
     pub provider: Option<String>,
     pub model: Option<String>,
+    /// How hard the model thinks.
+    pub effort: Option<String>,
     pub sub_agent_model: Option<String>,
     pub mcp: Option<bool>,
     pub observability: Option<bool>,
@@ -94,6 +97,7 @@ impl ProjectDefaults {
         Self {
             provider: text(PROVIDER),
             model: text(MODEL),
+            effort: text(EFFORT),
             sub_agent_model: text(SUB_AGENT_MODEL).or_else(|| text("preferredChildModel")),
             mcp: flag(ENABLE_MCP),
             observability: flag(OBSERVABILITY),
@@ -113,6 +117,7 @@ impl ProjectDefaults {
                 (model, _) => model,
             },
             provider: self.provider.or(weaker.provider),
+            effort: self.effort.or(weaker.effort),
             sub_agent_model: self.sub_agent_model.or(weaker.sub_agent_model),
             mcp: self.mcp.or(weaker.mcp),
             observability: self.observability.or(weaker.observability),

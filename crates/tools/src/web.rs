@@ -13,6 +13,7 @@ pub(crate) mod address;
 pub(crate) mod body;
 pub(crate) mod engines;
 pub(crate) mod page;
+mod post;
 pub(crate) mod resolver;
 mod table;
 pub(crate) mod target;
@@ -23,6 +24,7 @@ mod weight;
 pub(crate) mod station;
 
 pub use address::forbidden as forbidden_address;
+pub use post::WebPost;
 pub use resolver::{Lookup, SystemLookup};
 pub use target::host_of;
 

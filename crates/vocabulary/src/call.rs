@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    ExecCommand, FileCall, FileUpload, ForkThread, GrantScope, Image, InputPiece, LibraryCall,
-    McpCall, MemberCall, ModelRef, NamedModel, RevertThread, RunCommand, RunShell, SandboxMode,
-    Seq, SignInCall, SkillCall, StartReview, SummaryDetail, TerminalCall, ThreadId, ThreadQuery,
-    TurnId, TurnSelection, Verbosity, WorkspaceId,
+    DirectoryCall, ExecCommand, FileCall, FileUpload, FindFiles, ForkThread, GrantScope, Image,
+    InputPiece, LibraryCall, McpCall, MemberCall, ModelRef, NamedModel, PushCall, RevertThread,
+    RunCommand, RunShell, SandboxMode, Seq, SignInCall, SkillCall, StartReview, SummaryDetail,
+    TerminalCall, ThreadId, ThreadQuery, TurnId, TurnSelection, Verbosity, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -168,6 +168,10 @@ pub enum Call {
         thread: ThreadId,
         call: FileCall,
     },
+    /// Directories of the server's machine, as far as the caller may see them.
+    Directories(DirectoryCall),
+    FindFiles(FindFiles),
+    Push(PushCall),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -314,6 +318,8 @@ impl Call {
             Call::Mcp { call, .. } => !call.only_reads(),
             // The first snapshot of a large workspace takes its time.
             Call::Checkpoints { call, .. } => *call == CheckpointCall::Get,
+            // A large tree is walked, a worktree written.
+            Call::Directories(_) | Call::FindFiles(_) => true,
             // tidy: wildcard, because only what is named here waits.
             _ => false,
         }
@@ -380,7 +386,10 @@ impl Call {
             | Call::Exec(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
-            | Call::SignIn(_) => None,
+            | Call::SignIn(_)
+            | Call::Directories(_)
+            | Call::FindFiles(_)
+            | Call::Push(_) => None,
         }
     }
 }

@@ -13,9 +13,11 @@ mod caller;
 mod carried;
 mod catalog;
 mod checkpoint;
+mod directories;
 mod event;
 mod exec;
 mod facts;
+mod find_files;
 mod ids;
 mod item;
 mod library;
@@ -27,6 +29,7 @@ mod notice;
 mod observability;
 mod past;
 mod permissions;
+mod push;
 mod refusal;
 mod reply;
 mod review;
@@ -58,12 +61,17 @@ pub use checkpoint::{
     Checkpoint, CheckpointCall, CheckpointId, CheckpointNews, CheckpointReply, Checkpoints,
     FileIteration, FileVersion, NoCheckpointId, RestoreAction, Standing, Touched, Trigger,
 };
+pub use directories::{
+    CreatedWorktree, DirectoryCall, DirectoryList, DirectoryReply, InspectedRepository,
+    NewWorktree, Worktree, WorktreeList,
+};
 pub use event::{Event, Fact, StreamTag, ToolEvent};
 pub use exec::{ExecCommand, ExecOutput};
 pub use facts::{
     AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, StepFact,
     ThreadFact, ToolFact, TurnFact,
 };
+pub use find_files::{FindFiles, FoundFile, FoundFiles};
 pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
 pub use item::{
     Item, Native, PART_BREAK, PlanMarks, PlanStep, PlanStepStatus, ReasoningKind, reasoning_parts,
@@ -83,6 +91,7 @@ pub use notice::Notice;
 pub use observability::{LangfuseTarget, TracingHealth, TracingState};
 pub use past::{ForkPlace, ForkThread, ForkedFrom, RevertPoint, RevertThread, RevertTo};
 pub use permissions::{Approvals, PermissionOffer, SandboxInForce, SandboxMechanism, SandboxMode};
+pub use push::{PushCall, PushMatter, PushNews, PushSubscription};
 pub use refusal::{Refusal, Why};
 pub use reply::{
     Entry, EventPage, MessagePage, Reply, StartedTurn, SteeredTurn, ThreadPage, TurnPage,

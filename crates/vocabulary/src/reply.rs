@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Catalog, Challenge, CheckpointReply, Event, ExecOutput, FileReply, Grant, IndexedTurn, ItemId,
-    LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal, SignedIn, Skill, SkillText,
-    SlashCommand, TerminalReply, Thread, ThreadCard, ThreadView, TurnId, UploadedFile, Why,
+    Catalog, Challenge, CheckpointReply, DirectoryReply, Event, ExecOutput, FileReply, FoundFiles,
+    Grant, IndexedTurn, ItemId, LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal,
+    SignedIn, Skill, SkillText, SlashCommand, TerminalReply, Thread, ThreadCard, ThreadView,
+    TurnId, UploadedFile, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -41,6 +42,8 @@ pub enum Reply {
     Exec(Box<ExecOutput>),
     Library(Box<LibraryReply>),
     Members(Box<MemberReply>),
+    Directories(Box<DirectoryReply>),
+    Found(FoundFiles),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -149,6 +152,8 @@ kinds! {
     exec: Exec, Box<ExecOutput>;
     library: Library, Box<LibraryReply>;
     members: Members, Box<MemberReply>;
+    directories: Directories, Box<DirectoryReply>;
+    found: Found, FoundFiles;
 }
 
 impl Reply {

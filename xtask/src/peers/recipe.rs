@@ -39,9 +39,10 @@ pub enum Source {
 /// small enough to come inside of a package, served by llama.cpp of two dates; and the SDKs of the
 /// services, for their request types; the types of traces. For MCP: servers that everyone knows, and the protocol's
 /// conformance suite with the Node.js that it needs, and its SDK, which has a server that one must sign
-/// in to. An agent that speaks the Agent Client Protocol. And an OpenID provider, whose tokens let
+/// in to. An agent that speaks the Agent Client Protocol. The official terminal client of the codex
+/// dialect, which prints that protocol's schemas, too. And an OpenID provider, whose tokens let
 /// clients in.
-pub const ALL: [Recipe; 10] = [
+pub const ALL: [Recipe; 11] = [
     Recipe {
         name: "aimock",
         version: "1.43.0",
@@ -126,6 +127,15 @@ pub const ALL: [Recipe; 10] = [
         source: Source::Npm {
             package: "@zed-industries/codex-acp@0.16.0",
             entry: "node_modules/@zed-industries/codex-acp-linux-x64/bin/codex-acp",
+        },
+    },
+    Recipe {
+        name: "codex",
+        version: "0.166.0",
+        variable: "DRAGOMAN_PEER_CODEX",
+        source: Source::Npm {
+            package: "@openai/codex@0.166.0",
+            entry: "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
         },
     },
     Recipe {

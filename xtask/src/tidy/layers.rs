@@ -3,7 +3,7 @@
 use super::Finding;
 
 /// A crate and the crates of this workspace it may use.
-const TABLE: [(&str, &[&str]); 17] = [
+const TABLE: [(&str, &[&str]); 18] = [
     ("vocabulary", &[]),
     ("dialects", &["vocabulary"]),
     (
@@ -18,8 +18,10 @@ const TABLE: [(&str, &[&str]); 17] = [
             "snapshots",
             "observability",
             "identity",
+            "push",
         ],
     ),
+    ("push", &[]),
     ("callback", &[]),
     ("providers", &["vocabulary", "callback"]),
     ("tools", &["vocabulary"]),

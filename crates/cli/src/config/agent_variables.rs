@@ -52,6 +52,7 @@ pub fn defaults(variable: Variable<'_>) -> anyhow::Result<ProjectDefaults> {
         observability: flag("AGENT_OBSERVABILITY_ENABLED")?,
         output: folder("AGENT_OUTPUT_DIR"),
         uploads: folder("AGENT_UPLOADS_DIR"),
+        effort: None,
         sub_agent_model: None,
         raw_chunks: None,
     })

@@ -14,7 +14,8 @@ use super::setting::Fallback::{Nothing, Value};
 use super::setting::SettingKind::{Choice, List, Path, Switch, Text};
 use super::setting::{Setting, SettingPlaces};
 use super::values::{
-    address, attempts, count, log_filter, micro_dollars, model, number, port, silence, wait,
+    address, attempts, contact, count, log_filter, micro_dollars, model, number, port, silence,
+    wait,
 };
 use crate::commands::checkpoints::words::parse_size;
 
@@ -295,6 +296,18 @@ pub const SETTINGS: &[Setting] = &[
         kind: List(|all, text| {
             all.settings.engine.web.allow_private.push(text.to_owned());
             Ok(())
+        }),
+        ..USUAL
+    },
+    Setting {
+        name: "push-contact",
+        value: "ADDRESS",
+        help: "Whom push services may turn to about our push messages: a mailto: or https: address; \
+               some take no message without one",
+        fallback: Nothing("none"),
+        sample: "mailto:you@example.com",
+        kind: Text(|all, text| {
+            contact(text).map(|value| all.settings.engine.push_contact = Some(value))
         }),
         ..USUAL
     },

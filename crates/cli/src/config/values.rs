@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use providers::remote::{ATTEMPTS_LIMIT, SILENCE_LIMIT, WAIT_LIMIT};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use vocabulary::ModelRef;
@@ -16,6 +16,18 @@ pub fn switch(text: &str) -> anyhow::Result<bool> {
         "false" | "no" | "off" | "0" => Ok(false),
         _ => bail!("`{text}` is neither yes nor no"),
     }
+}
+
+/// Whom somebody may turn to, as push services want to know it.
+pub fn contact(text: &str) -> anyhow::Result<String> {
+    let is_address = |rest: &str| rest.contains(['.', '@']) && !rest.contains(char::is_whitespace);
+    let known = ["mailto:", "https://"];
+    let mut rest = known.iter().filter_map(|scheme| text.strip_prefix(scheme));
+    ensure!(
+        rest.any(is_address),
+        "`{text}` is no address like mailto:you@example.com or https://example.com/contact"
+    );
+    Ok(text.to_owned())
 }
 
 pub fn port(text: &str) -> anyhow::Result<u16> {

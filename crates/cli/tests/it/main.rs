@@ -36,6 +36,7 @@ mod sockets;
 mod together;
 mod turn_pages;
 mod two_processes;
+mod zane;
 
 use std::path::Path;
 use std::time::Duration;

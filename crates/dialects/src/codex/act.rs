@@ -12,8 +12,8 @@ use super::refuse::CodexError;
 use super::settings::INSTRUCTIONS_BYTES_MAX;
 use super::wire::params::{InitializeParams, ThreadStartParams};
 use super::wire::results::{
-    ConfigReadResponse, ConfigRequirementsReadResponse, Empty, InitializeResponse,
-    ThreadUnsubscribeResponse, UnsubscribeStatus,
+    ConfigRequirementsReadResponse, InitializeResponse, ThreadUnsubscribeResponse,
+    UnsubscribeStatus,
 };
 use super::{Codex, asks, platform, respond, send, show, thinking};
 use crate::Action;
@@ -36,14 +36,8 @@ impl Codex {
                 let waiting = CodexPurpose::ModelList(id, params);
                 self.calls.make(out, waiting, Call::GetCatalog);
             }
-            CodexRequest::ConfigRead => {
-                let answer = ConfigReadResponse {
-                    config: Empty {},
-                    origins: Empty {},
-                    layers: None,
-                };
-                send(out, respond(&id, &answer));
-            }
+            CodexRequest::Config(request) => return self.config(out, id, request),
+            CodexRequest::Inventory(request) => return self.inventory(out, id, request),
             CodexRequest::ConfigRequirementsRead => {
                 let requirements = None;
                 let answer = ConfigRequirementsReadResponse { requirements };
@@ -97,6 +91,7 @@ impl Codex {
                 self.calls
                     .make(out, waiting, Call::ChangeThread { thread, changes });
             }
+            CodexRequest::ServerLogin(params) => return self.server_login(out, id, params),
             CodexRequest::ServerStatusList(params) => return self.server_list(out, id, params),
             CodexRequest::GrantsList(params) => {
                 let thread = parse(&params.thread_id)?;
@@ -126,6 +121,9 @@ impl Codex {
                 };
                 self.calls.make(out, CodexPurpose::Done(id), call);
             }
+            CodexRequest::Directories(call) => self.directories(out, id, call),
+            CodexRequest::FileSearch(request) => return self.file_search(out, id, request),
+            CodexRequest::Zane(request) => self.zane(out, id, request),
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use vocabulary::{
 };
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
+use super::file_search::FileSearchPurpose;
 use super::refuse::CodexError;
 use super::resuming::FirstPage;
 use super::tell::{notify, tell};
@@ -91,6 +92,15 @@ impl Codex {
                     return Err(Refusal::new(Why::Internal, message));
                 }
             },
+            CodexPurpose::Inventory(id, purpose) => {
+                return self.inventoried(out, id, (**purpose).clone(), reply);
+            }
+            CodexPurpose::ServerLogin(purpose) => {
+                return self.server_login_answered(out, purpose, reply);
+            }
+            CodexPurpose::Config(id, purpose) => {
+                return self.configured(out, id, (**purpose).clone(), reply);
+            }
             CodexPurpose::Grants(id) => {
                 let grants = reply.grants()?;
                 let data = grants.iter().map(show::grant).collect();
@@ -102,12 +112,32 @@ impl Codex {
                 let turn_id = turn.as_str();
                 send(out, respond(id, &TurnSteerResponse { turn_id }));
             }
+            CodexPurpose::SteerOrStart(id, _) => {
+                let turn = reply.steered()?.turn;
+                let turn_id = turn.as_str();
+                send(out, respond(id, &TurnSteerResponse { turn_id }));
+            }
+            CodexPurpose::StartInstead(id, _) => self.started_instead(out, id, &reply.turn()?),
             CodexPurpose::Done(id) => send(out, respond(id, &Empty {})),
             CodexPurpose::Answer(_) => {}
+            CodexPurpose::Directories(id) => {
+                Self::directories_told(out, id, &*reply.directories()?);
+            }
+            CodexPurpose::FileSearch(purpose) => self.files_found(out, purpose, &reply.found()?),
+            CodexPurpose::ZaneSkills(id) => Self::zane_skills(out, id, &reply.skills()?),
+            CodexPurpose::Push(done) => {
+                reply.done()?;
+                send(out, done.frame());
+            }
             CodexPurpose::Subscribe => {
                 let view = reply.view()?;
+                let thread = view.thread.card.id;
+                let is_new = !self.listening.hears(thread);
                 let asks = self.listening.begin(&view);
-                send(out, orbit::subscribed(view.thread.card.id));
+                send(out, orbit::subscribed(thread));
+                if is_new {
+                    self.last_turn_over(out, &view);
+                }
                 self.request_again(out, &asks);
             }
         }
@@ -136,6 +166,9 @@ impl Codex {
                 self.login_ended(out, *login, &end);
             }
             CodexPurpose::Subscribe => send(out, CodexError::from(&refusal).frame(None)),
+            CodexPurpose::ServerLogin(purpose) => {
+                self.server_login_refused(out, purpose, &refusal);
+            }
             // Nobody asked for it.
             CodexPurpose::Anew => {}
             CodexPurpose::Order(purpose) => self.order_refused(out, purpose, &refusal),
@@ -146,6 +179,19 @@ impl Codex {
                 }
             }
             CodexPurpose::Steer(id) => send(out, CodexError::steer(&refusal).frame(Some(id))),
+            CodexPurpose::SteerOrStart(id, steer) => self.not_steered(out, id, steer, &refusal),
+            CodexPurpose::StartInstead(id, steer) => self.not_started(out, id, steer, &refusal),
+            CodexPurpose::Directories(id) => {
+                send(out, CodexError::of_anchor(&refusal).frame(Some(id)));
+            }
+            CodexPurpose::FileSearch(FileSearchPurpose::Once(id)) => {
+                send(out, CodexError::from(&refusal).frame(Some(id)));
+            }
+            // Its request was answered already.
+            CodexPurpose::FileSearch(FileSearchPurpose::Session { session, query }) => {
+                self.search_ended(out, session, query);
+            }
+            CodexPurpose::Push(_) => send(out, CodexError::from(&refusal).frame(None)),
             CodexPurpose::StartCreate(id) | CodexPurpose::StartListen(id) => {
                 self.start_over(out);
                 send(out, CodexError::from(&refusal).frame(Some(id)));
@@ -174,6 +220,9 @@ impl Codex {
             | CodexPurpose::Turn(id)
             | CodexPurpose::Exec(id)
             | CodexPurpose::Grants(id)
+            | CodexPurpose::Inventory(id, _)
+            | CodexPurpose::Config(id, _)
+            | CodexPurpose::ZaneSkills(id)
             | CodexPurpose::ServerList(id, _)
             | CodexPurpose::Done(id) => send(out, CodexError::from(&refusal).frame(Some(id))),
         }
@@ -234,6 +283,7 @@ impl Codex {
         view: &ThreadView,
         mut page: Option<&mut FirstPage>,
     ) {
+        let is_new = !self.listening.hears(view.thread.card.id);
         let new = self.listening.begin(view);
         let thread = &view.thread;
         let turns = self.turns_of(view);
@@ -249,6 +299,9 @@ impl Codex {
             self.so_far(out, view);
         }
         self.plan(out, view);
+        if is_new {
+            self.last_turn_over(out, view);
+        }
         let asks = match self.endpoint {
             super::Endpoint::Zane => new,
             super::Endpoint::Codex => self.listening.asks_of(thread.card.id),
@@ -332,7 +385,7 @@ impl Codex {
         send(out, respond(id, &TurnStartResponse { turn }));
     }
 
-    fn request_again(&self, out: &mut Vec<Action>, asks: &[AskId]) {
+    pub(super) fn request_again(&self, out: &mut Vec<Action>, asks: &[AskId]) {
         let again = |ask: &AskId| self.listening.request(*ask, self.endpoint);
         out.extend(asks.iter().filter_map(again).map(Action::Send));
     }

@@ -1,10 +1,15 @@
 //! CodexCalls that wait for their answer, and what to do with it.
 
-use vocabulary::{AskId, ThreadId};
+use vocabulary::{AskId, SteerTurn, ThreadId};
 
+use super::config::ConfigPurpose;
+use super::file_search::FileSearchPurpose;
 use super::forks::ForkPurpose;
+use super::inventory::InventoryPurpose;
+use super::orbit::ServerControl;
 use super::orders::OrderPurpose;
 use super::resuming::FirstPage;
+use super::server_login::ServerLoginPurpose;
 use super::settings::SettingsPurpose;
 use super::terminals::TerminalPurpose;
 use super::thread_list::ThreadListPurpose;
@@ -36,6 +41,9 @@ pub enum CodexPurpose {
     Forks(ForkPurpose),
     TurnList(Id, TurnListing),
     Grants(Id),
+    Inventory(Id, Box<InventoryPurpose>),
+    Config(Id, Box<ConfigPurpose>),
+    ServerLogin(Box<ServerLoginPurpose>),
     ServerList(Id, ListMcpServerStatusParams),
     StartCreate(Id),
     StartListen(Id),
@@ -59,6 +67,9 @@ pub enum CodexPurpose {
     Exec(Id),
     Order(OrderPurpose),
     Terminals(TerminalPurpose),
+    /// Zane's, who would lose what was said: a turn that is over is followed by another.
+    SteerOrStart(Id, Box<SteerTurn>),
+    StartInstead(Id, Box<SteerTurn>),
     /// `{}` when it is done.
     Done(Id),
     Answer(AskId),
@@ -66,6 +77,11 @@ pub enum CodexPurpose {
     Subscribe,
     /// A thread that is heard was reset.
     Anew,
+    Directories(Id),
+    FileSearch(FileSearchPurpose),
+    ZaneSkills(Id),
+    /// Zane's push frames, with the frame that says it is done.
+    Push(Box<ServerControl<'static>>),
 }
 
 pub type CodexCalls = Pending<CodexPurpose>;
@@ -75,6 +91,8 @@ impl CodexCalls {
         let recent = match waiting {
             CodexPurpose::Resume { turns: true, .. }
             | CodexPurpose::Forks(ForkPurpose::Listen { turns: true, .. }) => ALL_MESSAGES,
+            // How its last turn ended is in it.
+            CodexPurpose::Subscribe => 1,
             _ => 0,
         };
         self.attach(out, waiting, thread, StartAt::Head, recent);

@@ -2,9 +2,12 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use vocabulary::DirectoryCall;
 
-use super::Endpoint;
+use super::config::ConfigRequest;
+use super::file_search::{self, FileSearchRequest};
 use super::forks::ForkRequest;
+use super::inventory::InventoryRequest;
 use super::orders::OrderRequest;
 use super::refuse::CodexError;
 use super::settings::SettingsRequest;
@@ -12,11 +15,14 @@ use super::terminals::TerminalRequest;
 use super::thread_list::ThreadListRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::exec::CommandExecParams;
+use super::wire::mcp::McpServerOauthLoginParams;
 use super::wire::params::{
     GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadParams,
     ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ThreadTurnsListParams, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
+use super::zane::{self, ZaneRequest};
+use super::{Endpoint, anchor, config, declined, inventory, server_login};
 
 /// How much of a client's own text an answer repeats.
 const REPEATED_CHARS_MAX: usize = 200;
@@ -29,7 +35,8 @@ pub enum CodexRequest {
     AccountLoginCancel(CancelLoginAccountParams),
     AccountLogout,
     ModelList(ModelListParams),
-    ConfigRead,
+    Config(ConfigRequest),
+    Inventory(InventoryRequest),
     ConfigRequirementsRead,
     Settings(SettingsRequest),
     ThreadStart(ThreadStartParams),
@@ -41,6 +48,7 @@ pub enum CodexRequest {
     ThreadNameSet(ThreadSetNameParams),
     ThreadArchive(ThreadParams),
     ThreadUnarchive(ThreadParams),
+    ServerLogin(McpServerOauthLoginParams),
     ServerStatusList(ListMcpServerStatusParams),
     GrantsList(ThreadParams),
     GrantsRevoke(GrantParams),
@@ -51,6 +59,9 @@ pub enum CodexRequest {
     Order(OrderRequest),
     Terminals(TerminalRequest),
     Exec(Box<CommandExecParams>),
+    Directories(DirectoryCall),
+    FileSearch(FileSearchRequest),
+    Zane(ZaneRequest),
 }
 
 pub fn request(
@@ -67,7 +78,6 @@ pub fn request(
         }
         ("account/logout", Endpoint::Codex) => CodexRequest::AccountLogout,
         ("model/list", _) => CodexRequest::ModelList(read(method, params)?),
-        ("config/read", Endpoint::Codex) => CodexRequest::ConfigRead,
         ("configRequirements/read", Endpoint::Codex) => CodexRequest::ConfigRequirementsRead,
         ("collaborationMode/list", _) => CodexRequest::Settings(SettingsRequest::Modes),
         ("permissionProfile/list", Endpoint::Codex) => {
@@ -101,9 +111,7 @@ pub fn request(
         }
         ("thread/name/set", _) => CodexRequest::ThreadNameSet(read(method, params)?),
         ("thread/archive", _) => CodexRequest::ThreadArchive(read(method, params)?),
-        ("thread/unarchive", Endpoint::Codex) => {
-            CodexRequest::ThreadUnarchive(read(method, params)?)
-        }
+        ("thread/unarchive", _) => CodexRequest::ThreadUnarchive(read(method, params)?),
         ("dragoman/grants/list", Endpoint::Codex) => {
             CodexRequest::GrantsList(read(method, params)?)
         }
@@ -135,11 +143,48 @@ pub fn request(
         ("dragoman/terminals/write", _) => {
             CodexRequest::Terminals(TerminalRequest::Write(read(method, params)?))
         }
-        _ => return Err(CodexError::not_available(repeated(method))),
+        (_, _) if method.starts_with("fuzzyFileSearch") => {
+            CodexRequest::FileSearch(file_search::request(method, params)?)
+        }
+        (_, Endpoint::Codex) => return own(method, params),
+        (_, Endpoint::Zane) => return zanes_own(method, params),
     })
 }
 
-fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, CodexError> {
+/// Subjects of the app-server that have a module of their own.
+fn own(method: &str, params: Value) -> Result<CodexRequest, CodexError> {
+    if let Some(known) = inventory::request(method, &params) {
+        return known.map(CodexRequest::Inventory);
+    }
+    if let Some(known) = config::request(method, &params) {
+        return known.map(CodexRequest::Config);
+    }
+    if let Some(known) = server_login::request(method, &params) {
+        return known.map(CodexRequest::ServerLogin);
+    }
+    Err(nobodys(method))
+}
+
+/// What only the other endpoint has.
+fn zanes_own(method: &str, params: Value) -> Result<CodexRequest, CodexError> {
+    if method.starts_with(anchor::PREFIX) {
+        return anchor::request(method, params).map(CodexRequest::Directories);
+    }
+    match zane::request(method, params) {
+        Some(known) => known.map(CodexRequest::Zane),
+        None => Err(nobodys(method)),
+    }
+}
+
+/// A method that is not read: one that was declined says why.
+fn nobodys(method: &str) -> CodexError {
+    match declined::reason(method) {
+        Some(why) => CodexError::not_supported(method, why),
+        None => CodexError::unknown_method(method),
+    }
+}
+
+pub fn read<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, CodexError> {
     serde_json::from_value(params.clone()).map_err(|error| {
         let error = error.to_string();
         let wrong = match lacks::<T>(&params, &error) {

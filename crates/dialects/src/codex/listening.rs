@@ -1,6 +1,7 @@
 //! What a connection remembers of the threads it hears: their settings, and open asks.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 use vocabulary::{
     Ask, AskFact, AskId, Event, Fact, OpenAsk, SandboxInForce, ThreadCard, ThreadFact, ThreadId,
@@ -55,6 +56,21 @@ impl FollowedThreads {
         let threads = self.threads.values().map(|known| &known.card);
         let newest = threads.max_by_key(|card| (card.created_at, card.id));
         newest.map(|card| card.id)
+    }
+
+    /// The newest of those that work there.
+    pub fn in_directory(&self, directory: &Path) -> Option<ThreadId> {
+        let threads = self.threads.values().map(|known| &known.card);
+        let there = threads.filter(|card| card.directory == directory);
+        let newest = there.max_by_key(|card| (card.created_at, card.id));
+        newest.map(|card| card.id)
+    }
+
+    /// All of them, the one that was made last first.
+    pub fn newest_first(&self) -> Vec<ThreadId> {
+        let mut cards: Vec<_> = self.threads.values().map(|known| &known.card).collect();
+        cards.sort_by_key(|card| std::cmp::Reverse((card.created_at, card.id)));
+        cards.into_iter().map(|card| card.id).collect()
     }
 
     pub fn known(&self, thread: ThreadId) -> Option<&KnownThread> {

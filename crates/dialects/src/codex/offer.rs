@@ -33,6 +33,10 @@ impl Names {
             }
             names.efforts_known.insert(offer.name.into_owned(), known);
         }
+        if let Some(name) = unlisted(catalog) {
+            names.efforts_known.insert(name.clone(), false);
+            names.spelled_out.insert(catalog.default.clone(), name);
+        }
         names
     }
 
@@ -62,14 +66,38 @@ pub fn models<'a>(catalog: &'a Catalog, params: &ModelListParams) -> Page<Model<
     let limit = params
         .limit
         .map_or(usize::MAX, |limit| limit.max(1) as usize);
-    let mut rest = shown.skip(start);
-    let data: Vec<_> = rest
-        .by_ref()
-        .take(limit)
-        .map(|offer| model(catalog, offer))
-        .collect();
+    let listed = shown.map(|offer| model(catalog, offer));
+    let default = unlisted(catalog).map(|name| default_model(catalog, name));
+    let mut rest = default.into_iter().chain(listed).skip(start);
+    let data: Vec<_> = rest.by_ref().take(limit).collect();
     let next_cursor = rest.next().map(|_| (start + data.len()).to_string());
     Page { data, next_cursor }
+}
+
+/// The name of the server's own model where no provider lists it: clients want to see what they use.
+fn unlisted(catalog: &Catalog) -> Option<String> {
+    let default = &catalog.default;
+    let mut offers = catalog.offers().into_iter();
+    let is_listed = offers.any(|offer| offer.reference() == *default);
+    (!is_listed).then(|| format!("{}/{}", default.provider, default.model))
+}
+
+fn default_model(catalog: &Catalog, name: String) -> Model<'_> {
+    let default = &catalog.default;
+    let mut providers = catalog.providers.iter();
+    let provider = providers.find(|provider| provider.id == default.provider);
+    let name: Cow<'_, str> = Cow::Owned(name);
+    Model {
+        description: format!("{} by {}", default.model, default.provider),
+        hidden: !provider.is_some_and(|provider| provider.connected),
+        is_default: true,
+        default_reasoning_effort: EFFORT_UNKNOWN.reasoning_effort,
+        supported_reasoning_efforts: vec![EFFORT_UNKNOWN],
+        input_modalities: &["text", "image"],
+        id: name.clone(),
+        model: name.clone(),
+        display_name: name,
+    }
 }
 
 fn model<'a>(catalog: &Catalog, offer: ModelOffer<'a>) -> Model<'a> {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use vocabulary::{ThreadId, Timestamp};
+use vocabulary::{Call, PushCall, PushSubscription, ThreadId, Timestamp};
 
 use super::calls::CodexPurpose;
 use super::hear::repeated;
@@ -26,6 +26,16 @@ pub enum ClientControl {
     Unsubscribe { thread_id: String },
     #[serde(rename = "orbit.list-anchors")]
     ListAnchors,
+    #[serde(rename = "orbit.push-subscribe")]
+    PushSubscribe {
+        endpoint: String,
+        p256dh: String,
+        auth: String,
+    },
+    #[serde(rename = "orbit.push-unsubscribe")]
+    PushUnsubscribe { endpoint: String },
+    #[serde(rename = "orbit.push-test")]
+    PushTest,
 }
 
 /// Orbit Control Messages, server to client.
@@ -37,21 +47,27 @@ pub enum ServerControl<'a> {
     #[serde(rename = "orbit.subscribed")]
     Subscribed { thread_id: &'a str },
     #[serde(rename = "orbit.anchors")]
-    Anchors { anchors: [Anchor; 1] },
+    Anchors { anchors: [Anchor<'a>; 1] },
+    #[serde(rename = "orbit.push-subscribed")]
+    PushSubscribed,
+    #[serde(rename = "orbit.push-unsubscribed")]
+    PushUnsubscribed,
+    #[serde(rename = "orbit.push-sent")]
+    PushSent,
 }
 
 /// This server, which is its own and only anchor.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Anchor {
+pub struct Anchor<'a> {
     pub id: &'static str,
-    pub hostname: &'static str,
+    pub hostname: &'a str,
     pub platform: &'static str,
     pub connected_at: String,
 }
 
 impl ServerControl<'_> {
-    fn frame(&self) -> Frame {
+    pub fn frame(&self) -> Frame {
         // Our own types always serialise.
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -67,10 +83,10 @@ pub fn subscribed(thread: ThreadId) -> Frame {
     ServerControl::Subscribed { thread_id }.frame()
 }
 
-fn anchors(since: Timestamp) -> Frame {
+fn anchors(host: &str, since: Timestamp) -> Frame {
     let anchor = Anchor {
         id: "dragoman",
-        hostname: "dragoman",
+        hostname: host,
         platform: platform::OS,
         connected_at: since.iso(),
     };
@@ -83,7 +99,7 @@ impl Codex {
         let kind = frame.get("type").and_then(Value::as_str).map(str::to_owned);
         match serde_json::from_value(Value::Object(frame)) {
             Ok(ClientControl::Ping) => send(out, PONG.to_owned()),
-            Ok(ClientControl::ListAnchors) => send(out, anchors(self.since)),
+            Ok(ClientControl::ListAnchors) => send(out, anchors(&self.host, self.since)),
             Ok(ClientControl::Subscribe { thread_id }) => self.subscribe(out, &thread_id),
             Ok(ClientControl::Unsubscribe { thread_id }) => {
                 if let Some(thread) = ThreadId::parse(&thread_id)
@@ -92,6 +108,24 @@ impl Codex {
                     out.push(Action::Unlisten(thread));
                 }
             }
+            Ok(ClientControl::PushSubscribe {
+                endpoint,
+                p256dh,
+                auth,
+            }) => {
+                let browser = PushSubscription {
+                    endpoint,
+                    p256dh,
+                    auth,
+                };
+                let call = PushCall::Subscribe(browser);
+                self.push(out, ServerControl::PushSubscribed, call);
+            }
+            Ok(ClientControl::PushUnsubscribe { endpoint }) => {
+                let call = PushCall::Unsubscribe { endpoint };
+                self.push(out, ServerControl::PushUnsubscribed, call);
+            }
+            Ok(ClientControl::PushTest) => self.push(out, ServerControl::PushSent, PushCall::Test),
             Err(error) => {
                 let message = match kind {
                     Some(kind) => format!("{}: {error}", repeated(&kind)),
@@ -100,6 +134,12 @@ impl Codex {
                 send(out, CodexError::request(message).frame(None));
             }
         }
+    }
+
+    /// What is said when it is done is known before.
+    fn push(&mut self, out: &mut Vec<Action>, done: ServerControl<'static>, call: PushCall) {
+        let purpose = CodexPurpose::Push(Box::new(done));
+        self.calls.make(out, purpose, Call::Push(call));
     }
 
     fn subscribe(&mut self, out: &mut Vec<Action>, thread_id: &str) {

@@ -3,9 +3,11 @@
 use vocabulary::{Refusal, Why};
 
 use super::VERSION;
+use super::hear::repeated;
 use crate::Frame;
 use crate::jsonrpc::{
-    INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND, PARSE_ERROR,
+    INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND, NOT_SUPPORTED,
+    PARSE_ERROR,
 };
 
 /// The app-server's word for a server that cannot take more just now.
@@ -31,9 +33,20 @@ impl CodexError {
         Self::new(PARSE_ERROR, "expected one JSON object per message")
     }
 
-    pub fn not_available(method: &str) -> Self {
-        let message = format!("{method} is not available in this build yet");
+    pub fn unknown_method(method: &str) -> Self {
+        let message = format!("unknown method `{}`", repeated(method));
         Self::new(METHOD_NOT_FOUND, message)
+    }
+
+    /// What the program on the user's machine says of everything that went wrong there.
+    pub fn of_anchor(refusal: &Refusal) -> Self {
+        const FAILED: i32 = -1;
+        Self::new(FAILED, refusal.message.clone())
+    }
+
+    /// A method that we chose not to have.
+    pub fn not_supported(method: &str, why: &str) -> Self {
+        Self::new(NOT_SUPPORTED, format!("{method} is not supported: {why}"))
     }
 
     /// As a refusal of anything else, but for the one word that tells them apart.
@@ -74,7 +87,7 @@ impl From<&Refusal> for CodexError {
             | Why::Unauthenticated
             | Why::InsufficientCredits
             | Why::OwnedElsewhere => INVALID_REQUEST,
-            Why::NotAvailable => METHOD_NOT_FOUND,
+            Why::NotAvailable => NOT_SUPPORTED,
             Why::ShuttingDown => OVERLOADED,
             Why::Provider | Why::Storage | Why::Internal => INTERNAL_ERROR,
         };

@@ -8,9 +8,32 @@ use super::wire::account::{
     AccountLoginCompleted, AccountUpdated, CancelLoginAccountParams, CancelLoginAccountResponse,
     GetAccountResponse, LoginAccountParams, LoginAccountResponse,
 };
+use super::wire::anchor::{
+    GitInspectParams, GitInspectResult, GitRepoParams, GitWorktreeCreateParams,
+    GitWorktreeCreateResult, GitWorktreeListResult, GitWorktreePruneResult,
+    GitWorktreeRemoveParams, GitWorktreeRemoveResult, ListDirsParams, ListDirsResult,
+};
+use super::wire::config::{
+    ConfigBatchWriteParams, ConfigReadResponse, ConfigValueWriteParams, ConfigWriteResponse,
+};
 use super::wire::exec::{CommandExecParams, CommandExecResponse};
+use super::wire::file_search::{
+    FuzzyFileSearchParams, FuzzyFileSearchResponse, FuzzyFileSearchSessionCompleted,
+    FuzzyFileSearchSessionStartParams, FuzzyFileSearchSessionStopParams,
+    FuzzyFileSearchSessionUpdateParams, FuzzyFileSearchSessionUpdated,
+};
 use super::wire::forks::{ThreadForkParams, ThreadRevertParams, ThreadRollbackParams};
-use super::wire::mcp::McpServerStatus;
+use super::wire::inventory::{
+    AccountRateLimitsResponse, AccountTokenUsageResponse, AppsInstalledResponse,
+    BedrockCheckGovCloudRequirementsResponse, HooksListEntry, HooksListParams,
+    MemoryStatusResponse, ModelProviderCapabilitiesReadResponse, PluginListResponse,
+    SkillsConfigWriteParams, SkillsConfigWriteResponse, SkillsListEntry, SkillsListParams,
+    ThreadGoalClearResponse, ThreadGoalGetResponse,
+};
+use super::wire::mcp::{
+    McpServerOauthLoginCompleted, McpServerOauthLoginParams, McpServerOauthLoginResponse,
+    McpServerStatus,
+};
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
     ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated,
@@ -25,9 +48,9 @@ use super::wire::params::{
 };
 use super::wire::request::{McpServerElicitationRequest, RequestApproval, RequestUserInput};
 use super::wire::results::{
-    CollaborationModeMask, ConfigReadResponse, ConfigRequirementsReadResponse, Empty,
-    InitializeResponse, Model, Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse,
-    ThreadUnsubscribeResponse, TurnStartResponse, TurnSteerResponse,
+    CollaborationModeMask, ConfigRequirementsReadResponse, Empty, InitializeResponse, Model, Page,
+    ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse, ThreadUnsubscribeResponse,
+    TurnStartResponse, TurnSteerResponse,
 };
 use super::wire::settings::{
     PermissionProfileListParams, PermissionProfileSummary, ThreadSettingsUpdateParams,
@@ -41,6 +64,7 @@ use super::wire::thread_list::{
     ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
     ThreadSearchResponse,
 };
+use super::wire::zane::{ResetCreditParams, ResetCreditResponse, ZaneRateLimits, ZaneSkill};
 use crate::schemas::rpc::Table;
 
 pub fn client(endpoint: Endpoint) -> Value {
@@ -57,6 +81,7 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<ThreadResumeParams>("thread/resume")
         .request::<ThreadSetNameParams>("thread/name/set")
         .request::<ThreadParams>("thread/archive")
+        .request::<ThreadParams>("thread/unarchive")
         .request::<ThreadParams>("thread/unsubscribe")
         .request::<ListMcpServerStatusParams>("mcpServerStatus/list")
         .request::<TurnStartParams>("turn/start")
@@ -69,11 +94,25 @@ pub fn client(endpoint: Endpoint) -> Value {
         .request::<ThreadParams>("thread/backgroundTerminals/clean")
         .request::<TerminalParams>("thread/backgroundTerminals/terminate")
         .request::<TerminalWriteParams>("dragoman/terminals/write")
+        .request::<FuzzyFileSearchParams>("fuzzyFileSearch")
+        .request::<FuzzyFileSearchSessionStartParams>("fuzzyFileSearch/sessionStart")
+        .request::<FuzzyFileSearchSessionUpdateParams>("fuzzyFileSearch/sessionUpdate")
+        .request::<FuzzyFileSearchSessionStopParams>("fuzzyFileSearch/sessionStop")
         .result::<ApprovalResponse>()
         .result::<ToolRequestUserInputResponse>();
     match endpoint {
-        Endpoint::Zane => table.other::<ClientControl>(),
-        Endpoint::Codex => table
+        Endpoint::Zane => table
+            .request::<Value>("skills/list")
+            .request::<Value>("account/rateLimits/read")
+            .request::<ResetCreditParams>("account/rateLimitResetCredit/consume")
+            .request::<ListDirsParams>("anchor.listDirs")
+            .request::<GitInspectParams>("anchor.git.inspect")
+            .request::<GitRepoParams>("anchor.git.worktree.list")
+            .request::<GitWorktreeCreateParams>("anchor.git.worktree.create")
+            .request::<GitWorktreeRemoveParams>("anchor.git.worktree.remove")
+            .request::<GitRepoParams>("anchor.git.worktree.prune")
+            .other::<ClientControl>(),
+        Endpoint::Codex => inventory_requests(table)
             .request::<InitializeParams>("initialize")
             .notification::<Value>("initialized")
             .request::<LoginAccountParams>("account/login/start")
@@ -81,7 +120,6 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<Value>("account/logout")
             .result::<McpServerElicitationResponse>()
             .request::<ThreadTurnsListParams>("thread/turns/list")
-            .request::<ThreadParams>("thread/unarchive")
             .request::<CommandExecParams>("command/exec")
             .request::<ThreadSettingsUpdateParams>("thread/settings/update")
             .request::<PermissionProfileListParams>("permissionProfile/list")
@@ -91,6 +129,8 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
+            .request::<ConfigValueWriteParams>("config/value/write")
+            .request::<ConfigBatchWriteParams>("config/batchWrite")
             .request::<Value>("configRequirements/read"),
     }
     .schema()
@@ -120,6 +160,10 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
         .notification::<TerminalInteraction<'static>>("item/commandExecution/terminalInteraction")
         .notification::<McpToolCallProgress<'static>>("item/mcpToolCall/progress")
+        .notification::<FuzzyFileSearchSessionUpdated<'static>>("fuzzyFileSearch/sessionUpdated")
+        .notification::<FuzzyFileSearchSessionCompleted<'static>>(
+            "fuzzyFileSearch/sessionCompleted",
+        )
         .notification::<ErrorNotice<'static>>("error")
         .notification::<ServerRequestResolved<'static>>("serverRequest/resolved")
         .request::<RequestApproval<'static>>("item/commandExecution/requestApproval")
@@ -139,14 +183,24 @@ pub fn server(endpoint: Endpoint) -> Value {
         .result::<ReviewStartResponse<'static>>()
         .result::<Page<ThreadBackgroundTerminal<'static>>>()
         .result::<ThreadBackgroundTerminalsTerminateResponse>()
+        .result::<FuzzyFileSearchResponse<'static>>()
         .result::<Empty>();
     match endpoint {
         Endpoint::Zane => table
             .notification::<Delta<'static>>("item/reasoning/textDelta")
             .notification::<Delta<'static>>("item/fileChange/outputDelta")
+            .result::<Page<ZaneSkill<'static>>>()
+            .result::<ZaneRateLimits>()
+            .result::<ResetCreditResponse>()
+            .result::<ListDirsResult<'static>>()
+            .result::<GitInspectResult<'static>>()
+            .result::<GitWorktreeListResult<'static>>()
+            .result::<GitWorktreeCreateResult<'static>>()
+            .result::<GitWorktreeRemoveResult>()
+            .result::<GitWorktreePruneResult>()
             .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
             .other::<ServerControl<'static>>(),
-        Endpoint::Codex => table
+        Endpoint::Codex => inventory_results(table)
             .notification::<AccountLoginCompleted<'static>>("account/login/completed")
             .notification::<AccountUpdated>("account/updated")
             .notification::<ThreadSettingsUpdated<'static>>("thread/settings/updated")
@@ -159,7 +213,52 @@ pub fn server(endpoint: Endpoint) -> Value {
             .result::<CancelLoginAccountResponse>()
             .result::<InitializeResponse<'static>>()
             .result::<ConfigReadResponse>()
+            .result::<ConfigWriteResponse>()
             .result::<ConfigRequirementsReadResponse>(),
     }
     .schema()
+}
+
+fn inventory_requests(table: Table) -> Table {
+    table
+        .request::<SkillsListParams>("skills/list")
+        .request::<SkillsConfigWriteParams>("skills/config/write")
+        .request::<HooksListParams>("hooks/list")
+        .request::<Value>("plugin/list")
+        .request::<Value>("plugin/installed")
+        .request::<Value>("plugin/search")
+        .request::<Value>("app/list")
+        .request::<Value>("config/mcpServer/reload")
+        .request::<McpServerOauthLoginParams>("mcpServer/oauth/login")
+        .request::<Value>("app/installed")
+        .request::<Value>("experimentalFeature/list")
+        .request::<Value>("project/list")
+        .request::<Value>("memory/status")
+        .request::<Value>("modelProvider/capabilities/read")
+        .request::<Value>("account/bedrock/checkGovCloudRequirements")
+        .request::<Value>("account/rateLimits/read")
+        .request::<Value>("account/usage/read")
+        .request::<ThreadParams>("thread/goal/get")
+        .request::<ThreadParams>("thread/goal/clear")
+        .request::<ThreadParams>("thread/queue/list")
+        .request::<ThreadParams>("thread/attachment/list")
+}
+
+fn inventory_results(table: Table) -> Table {
+    table
+        .result::<Page<SkillsListEntry>>()
+        .notification::<McpServerOauthLoginCompleted<'static>>("mcpServer/oauthLogin/completed")
+        .result::<McpServerOauthLoginResponse>()
+        .result::<SkillsConfigWriteResponse>()
+        .result::<Page<HooksListEntry<'static>>>()
+        .result::<PluginListResponse>()
+        .result::<Page<Empty>>()
+        .result::<AppsInstalledResponse>()
+        .result::<MemoryStatusResponse>()
+        .result::<ModelProviderCapabilitiesReadResponse>()
+        .result::<BedrockCheckGovCloudRequirementsResponse>()
+        .result::<AccountRateLimitsResponse>()
+        .result::<AccountTokenUsageResponse>()
+        .result::<ThreadGoalGetResponse>()
+        .result::<ThreadGoalClearResponse>()
 }

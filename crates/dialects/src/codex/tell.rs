@@ -16,6 +16,8 @@ mod searches;
 mod stream;
 mod turn;
 
+pub use turn::completed as completed_turn;
+
 /// Whose event it is, when it happened, and to whom it is told.
 #[derive(Clone, Copy)]
 pub struct EventForClient<'a> {

@@ -3,8 +3,10 @@
 mod anything;
 mod asking;
 mod forks;
+mod inventory;
 mod items;
 mod listing;
+mod methods;
 mod offering;
 mod opening;
 mod ordering;
@@ -17,3 +19,4 @@ mod signing;
 mod stub;
 mod telling;
 mod thinking;
+mod zane;

@@ -1,7 +1,8 @@
 //! Turns that a client starts, and what it says while they run.
 
 use vocabulary::{
-    Call, Catalog, Cause, Changes, Idempotency, StartTurn, SteerTurn, ThreadId, ThreadView, TurnId,
+    Call, Catalog, Cause, Changes, Idempotency, Refusal, StartTurn, StartedTurn, SteerTurn,
+    ThreadId, ThreadView, TurnId, Why,
 };
 
 use super::act::parse;
@@ -11,7 +12,8 @@ use super::permissions::{PermissionFields, RequestedPermissions};
 use super::refuse::CodexError;
 use super::settings::WantedMode;
 use super::wire::params::{TurnStartParams, TurnSteerParams};
-use super::{Codex, input, offer, thinking};
+use super::wire::results::TurnSteerResponse;
+use super::{Codex, Endpoint, input, offer, respond, thinking};
 use crate::jsonrpc::Id;
 use crate::turn_input::TurnInput;
 use crate::{Action, Dialect};
@@ -148,16 +150,84 @@ impl Codex {
         }
         let images = std::mem::take(&mut said.images);
         let pieces = std::mem::take(&mut said.pieces);
-        let call = Call::SteerTurn(SteerTurn {
+        let steer = SteerTurn {
             thread,
-            turn: Some(TurnId::new(params.expected_turn_id)),
+            turn: match self.endpoint {
+                Endpoint::Codex => Some(TurnId::new(params.expected_turn_id)),
+                // Whatever runs by now: its client shows nothing of a no, and what was said is lost.
+                Endpoint::Zane => None,
+            },
             text: said.into_texts().0,
             client_message_id: params.client_user_message_id.filter(|id| !id.is_empty()),
             images,
             pieces,
-        });
-        self.calls.make(out, CodexPurpose::Steer(id), call);
+        };
+        let purpose = match self.endpoint {
+            Endpoint::Codex => CodexPurpose::Steer(id),
+            Endpoint::Zane => CodexPurpose::SteerOrStart(id, Box::new(steer.clone())),
+        };
+        self.calls.make(out, purpose, Call::SteerTurn(steer));
         Ok(())
+    }
+
+    /// The turn is over: what was said begins the next one.
+    pub(super) fn not_steered(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: &Id,
+        steer: &SteerTurn,
+        refusal: &Refusal,
+    ) {
+        if refusal.why != Why::NoRunningTurn {
+            out.push(Action::Send(CodexError::steer(refusal).frame(Some(id))));
+            return;
+        }
+        let hears = self.listening.hears(steer.thread);
+        let call = Call::StartTurn(StartTurn {
+            changes: Box::default(),
+            listen: (!hears).then(|| self.variant().audience()),
+            images: steer.images.clone(),
+            pieces: steer.pieces.clone(),
+            thread: steer.thread,
+            text: steer.text.clone(),
+            display: None,
+            cause: Cause::UserMessage,
+            client_message_id: steer.client_message_id.clone(),
+            client_turn_id: None,
+            idempotency: Idempotency::Lasting,
+        });
+        let purpose = CodexPurpose::StartInstead(id.clone(), Box::new(steer.clone()));
+        self.calls.make(out, purpose, call);
+    }
+
+    /// Somebody else has started one meanwhile: it is said to that one.
+    pub(super) fn not_started(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: &Id,
+        steer: &SteerTurn,
+        refusal: &Refusal,
+    ) {
+        if refusal.why != Why::Busy {
+            out.push(Action::Send(CodexError::from(refusal).frame(Some(id))));
+            return;
+        }
+        let call = Call::SteerTurn(steer.clone());
+        self.calls.make(out, CodexPurpose::Steer(id.clone()), call);
+    }
+
+    pub(super) fn started_instead(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: &Id,
+        started: &StartedTurn,
+    ) {
+        if let Some(view) = &started.joined {
+            let asks = self.listening.begin(view);
+            self.request_again(out, &asks);
+        }
+        let turn_id = started.turn.as_str();
+        out.push(Action::Send(respond(id, &TurnSteerResponse { turn_id })));
     }
 
     /// Remembers how models are called that have a name of their own here.

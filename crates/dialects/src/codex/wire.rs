@@ -5,8 +5,12 @@
 //! differently, the type has both spellings.
 
 pub mod account;
+pub mod anchor;
+pub mod config;
 pub mod exec;
+pub mod file_search;
 pub mod forks;
+pub mod inventory;
 pub mod item;
 pub mod mcp;
 pub mod notice;
@@ -18,3 +22,4 @@ pub mod settings;
 pub mod terminals;
 pub mod thread;
 pub mod thread_list;
+pub mod zane;

@@ -13,7 +13,8 @@ use super::wire::params::{
     TurnStartParams, WorkspaceCreateParams, WorkspaceSelectParams, WorkspaceUpdateParams,
 };
 use crate::jsonrpc::{
-    self, INVALID_PARAMS, INVALID_REQUEST, Id, Incoming, METHOD_NOT_FOUND, Malformed, PARSE_ERROR,
+    self, INVALID_PARAMS, INVALID_REQUEST, Id, Incoming, METHOD_NOT_FOUND, Malformed,
+    NOT_SUPPORTED, PARSE_ERROR,
 };
 
 /// An error message repeats what a client sent, but not all of it.
@@ -77,10 +78,18 @@ impl PioneerError {
         }
     }
 
-    fn method(message: String) -> Self {
-        Self {
-            code: METHOD_NOT_FOUND,
-            message,
+    /// One of the protocol that this server has nothing for says why; any other is unknown.
+    fn method(method: &str) -> Self {
+        let mut groups = DECLINED.iter();
+        match groups.find(|(methods, _)| methods.contains(&method)) {
+            Some((_, why)) => Self {
+                code: NOT_SUPPORTED,
+                message: format!("{method} is not supported: {why}"),
+            },
+            None => Self {
+                code: METHOD_NOT_FOUND,
+                message: "method not found".to_owned(),
+            },
         }
     }
 }
@@ -140,11 +149,7 @@ pub fn request(method: &str, params: Value) -> Result<PioneerRequest, PioneerErr
         "provider/models/list" => PioneerRequest::ProviderModelsList(parse(method, params)?),
         "provider/set_api_key" => PioneerRequest::ProviderSetApiKey(parse_key(method, params)?),
         "provider/delete_api_key" => PioneerRequest::ProviderDeleteApiKey(parse(method, params)?),
-        _ if NOT_BUILT.contains(&method) => {
-            let message = format!("{method} is not available in this build yet");
-            return Err(PioneerError::method(message));
-        }
-        _ => return Err(PioneerError::method("method not found".to_owned())),
+        _ => return Err(PioneerError::method(method)),
     })
 }
 
@@ -190,36 +195,37 @@ pub const BUILT: &[&str] = &[
     "provider/delete_api_key",
 ];
 
-/// Methods of the protocol that this build does not know yet.
-pub const NOT_BUILT: &[&str] = &[
-    "turn/timeline",
-    "task/create",
-    "task/get",
-    "task/list",
-    "task/tree",
-    "task/events",
-    "task/wait",
-    "task/cancel",
-    "task/reschedule",
-    "task/detach",
-    "task/pause",
-    "task/resume",
-    "task/agenda",
-    "task/deliveries",
-    "skills/list",
-    "skills/install",
-    "skills/update",
-    "skills/uninstall",
-    "skills/health",
-    "skills/upload/start",
-    "skills/upload/finish",
-    "skills/upload/abort",
-    "skills/policy/list",
-    "skills/policy/set",
-    "mcp/list",
-    "mcp/install",
-    "mcp/policy/set",
-    "mcp/server/restart",
-    "mcp/uninstall",
-    "mcp/server/details",
+/// Methods of the protocol that this server has nothing for, and why. Tasks are in no list: to clients
+/// of this protocol a server without them knows no such method.
+pub const DECLINED: &[(&[&str], &str)] = &[
+    (
+        &["turn/timeline"],
+        "thread/history and turn/items tell what happened",
+    ),
+    (
+        &[
+            "skills/list",
+            "skills/install",
+            "skills/update",
+            "skills/uninstall",
+            "skills/health",
+            "skills/upload/start",
+            "skills/upload/finish",
+            "skills/upload/abort",
+            "skills/policy/list",
+            "skills/policy/set",
+        ],
+        "skills are files; `dragoman skills` lists, makes and switches them",
+    ),
+    (
+        &[
+            "mcp/list",
+            "mcp/install",
+            "mcp/policy/set",
+            "mcp/server/restart",
+            "mcp/uninstall",
+            "mcp/server/details",
+        ],
+        "MCP servers are kept with `dragoman mcp`",
+    ),
 ];

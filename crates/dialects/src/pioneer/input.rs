@@ -24,8 +24,7 @@ pub fn read(input: &[UserInput]) -> Result<TurnInput, String> {
             other => {
                 let other: String = other.chars().take(REPEATED_CHARS_MAX).collect();
                 return Err(format!(
-                    "input[{at}].type: `{other}` is not available in this build yet; expected \
-                     text, image or localImage"
+                    "input[{at}].type: expected text, image or localImage, not `{other}`"
                 ));
             }
         };

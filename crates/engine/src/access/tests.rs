@@ -1,9 +1,10 @@
 //! Every call and every role.
 
 use vocabulary::{
-    Answer, AskId, Audience, Cause, CheckpointId, FileUpload, GrantScope, Idempotency, McpScope,
-    McpServer, McpTransport, Role, RunCommand, Secret, Seq, SignInCall, StartTurn, SteerTurn,
-    TenantId, ThreadId, ThreadQuery, TurnSelection, WorkspaceDirectory, WorkspaceId,
+    Answer, AskId, Audience, Cause, CheckpointId, FileUpload, FindFiles, GrantScope, Idempotency,
+    McpScope, McpServer, McpTransport, PushCall, Role, RunCommand, Secret, Seq, SignInCall,
+    StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, TurnSelection, WorkspaceDirectory,
+    WorkspaceId,
 };
 
 use super::*;
@@ -80,9 +81,12 @@ fn kind(call: &Call) -> usize {
         Call::RunShell(_) => 37,
         Call::Terminals { .. } => 38,
         Call::Exec(_) => 39,
+        Call::Directories(_) => 40,
+        Call::FindFiles(_) => 41,
+        Call::Push(_) => 42,
     }
 }
-const KINDS: usize = 40;
+const KINDS: usize = 43;
 
 fn reads() -> Vec<Call> {
     let thread = thread();
@@ -130,6 +134,7 @@ fn reads() -> Vec<Call> {
         Call::GetProviderStatus { verify: true },
         Call::ListTools { thread },
         Call::ListCommands { thread },
+        Call::Push(PushCall::Test),
     ]
 }
 
@@ -137,6 +142,11 @@ fn writes() -> Vec<Call> {
     let thread = thread();
     let changed = |changes| Call::ChangeThread { thread, changes };
     vec![
+        Call::Directories(DirectoryCall::List { path: None }),
+        Call::Directories(DirectoryCall::PruneWorktrees {
+            repository: "/".into(),
+        }),
+        Call::FindFiles(FindFiles::default()),
         Call::CreateThread(Box::default()),
         Call::ForkThread(Box::new(vocabulary::ForkThread {
             thread,

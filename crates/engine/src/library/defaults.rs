@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tools::ProjectDefaults;
-use tools::project_defaults::{self, ENABLE_MCP, MODEL, OBSERVABILITY, PROVIDER, SUB_AGENT_MODEL};
+use tools::project_defaults::{
+    self, EFFORT, ENABLE_MCP, MODEL, OBSERVABILITY, PROVIDER, SUB_AGENT_MODEL,
+};
 use vocabulary::{
     Caller, Changed, ModelRef, Refusal, Reply, ThreadCard, ThreadId, ThreadSettings, Why,
     WorkFolders,
@@ -171,6 +173,7 @@ fn written(now: &ThreadSettings, settings: &[Changed]) -> Vec<(&'static str, Val
                 changes.push((PROVIDER, json!(now.model.provider)));
                 changes.push((MODEL, json!(now.model.model)));
             }
+            Changed::Effort => changes.push((EFFORT, json!(now.effort))),
             Changed::SubAgentModel => changes.push((SUB_AGENT_MODEL, json!(now.sub_agent_model))),
             Changed::Observability => changes.push((OBSERVABILITY, json!(now.observability))),
             Changed::Mcp => changes.push((ENABLE_MCP, json!(now.mcp))),
@@ -182,7 +185,6 @@ fn written(now: &ThreadSettings, settings: &[Changed]) -> Vec<(&'static str, Val
             | Changed::Mode
             | Changed::Agent
             | Changed::MaxSteps
-            | Changed::Effort
             | Changed::Verbosity
             | Changed::Summary
             | Changed::Budgets

@@ -14,7 +14,7 @@ use super::Session;
 use super::state::ThreadState;
 use crate::Shared;
 use crate::counts::OpenAskCount;
-use crate::telemetry;
+use crate::{push, telemetry};
 
 /// Closed asks remembered, to tell "too late" from "never heard of".
 const CLOSED_ASKS_MAX: usize = 64;
@@ -88,10 +88,17 @@ impl Session {
         self.asking.waiters.insert(ask.id, reply);
         self.asking.asked_at = Instant::now();
         telemetry::ask_opened(self.card.id, &ask);
+        let matter = push::matter(&ask);
         self.record(Fact::Ask {
             tag,
             what: AskFact::Opened { ask },
         })?;
+        let (shared, card) = (Arc::clone(&self.shared), self.card.clone());
+        self.recorder.after_commit(move |committed| {
+            if committed.is_ok() {
+                push::tell(&shared, &card, matter);
+            }
+        });
         self.tell_status(Status::Waiting, StatusReason::AskOpened)
     }
 

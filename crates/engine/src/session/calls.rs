@@ -77,6 +77,9 @@ impl Session {
             | Call::Files { .. }
             | Call::StartReview(_)
             | Call::Exec(_)
+            | Call::Directories(_)
+            | Call::FindFiles(_)
+            | Call::Push(_)
             | Call::RunCommand(_) => Err(Refusal::new(
                 Why::Internal,
                 "this call is not for a session",

@@ -11,11 +11,12 @@ use vocabulary::{
 use crate::house::{House, Stage};
 use crate::puppet::{BIG, PUPPET, Puppet, says};
 
-const ALL: [Changed; 4] = [
+const ALL: [Changed; 5] = [
     Changed::Model,
     Changed::Mcp,
     Changed::SubAgentModel,
     Changed::Observability,
+    Changed::Effort,
 ];
 
 fn file(house: &House) -> std::path::PathBuf {
@@ -56,6 +57,7 @@ fn changes() -> Changes {
         observability: Some(false),
         sub_agent_model: Some(format!(" {PUPPET}/{BIG} ")),
         auto_approve: Some(true),
+        effort: Some("high".to_owned()),
         ..Changes::default()
     }
 }
@@ -80,11 +82,13 @@ async fn what_one_thread_keeps_the_next_one_begins_with() {
         "enableMcp": false,
         "subAgentModel": format!("{PUPPET}/{BIG}"),
         "observabilityEnabled": false,
+        "reasoningEffort": "high",
     });
     let expected = serde_json::to_string_pretty(&expected).expect("JSON");
     assert_eq!(text, format!("{expected}\n"), "and in its order");
     let next = settings(&house).await;
     assert_eq!(next.model, small());
+    assert_eq!(next.effort.as_deref(), Some("high"));
     let flags = (next.mcp, next.observability, next.auto_approve);
     assert_eq!(flags, (false, false, false), "yolo is a session's own");
     assert_eq!(next.sub_agent_model, format!("{PUPPET}/{BIG}"));

@@ -74,6 +74,7 @@ fn words(ear: &Ear) -> Vec<String> {
         } => Some(match body {
             Item::AgentMessage { text, partial, .. } => format!("says {text:?} {partial}"),
             Item::Reasoning { text, .. } => format!("thinks {text:?}"),
+            Item::Plan { text, .. } => format!("proposes {text:?}"),
             Item::File { .. } => "makes a file".to_owned(),
             Item::ReviewEntered { .. } | Item::ReviewExited { .. } => "reviews".to_owned(),
         }),

@@ -379,6 +379,7 @@ fn open(
 
 fn engine_on(store: SharedStore, stage: &Stage, directory: PathBuf) -> Engine {
     let config = Config {
+        allow_full_access: false,
         home: directory.join("home"),
         private: vec![directory.join("home")],
         skills: vec![directory.join("home/skills")],
@@ -401,6 +402,8 @@ fn engine_on(store: SharedStore, stage: &Stage, directory: PathBuf) -> Engine {
         checks: stage.checks.clone(),
         tracing: stage.tracing.clone(),
         parts: |_| 1,
+        push_message: |_| String::new(),
+        push_contact: None,
         clock: Arc::clone(&stage.clock),
         thread_id_key: stage.thread_id_key.clone(),
     };

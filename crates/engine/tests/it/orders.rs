@@ -382,7 +382,6 @@ async fn what_runs_in_the_background_is_listed_typed_to_and_ended() {
 
 #[tokio::test(start_paused = true)]
 async fn a_review_only_reads_and_is_known_to_the_conversation_afterwards() {
-    let puppet = Puppet::new([says("first answer"), says("I know")]);
     let tries = Play::new()
         .call(
             "w",
@@ -391,7 +390,13 @@ async fn a_review_only_reads_and_is_known_to_the_conversation_afterwards() {
         )
         .call("g", "glob", json!({"pattern": "*"}))
         .end(5, 1);
-    puppet.then(RequestPurpose::Task, [tries, says("All is right.")]);
+    // The reviewer is asked as the agent is.
+    let puppet = Puppet::new([
+        says("first answer"),
+        tries,
+        says("All is right."),
+        says("I know"),
+    ]);
     let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
     house.say(thread, "Paint it").await.expect("a turn");
@@ -436,7 +441,7 @@ async fn a_review_only_reads_and_is_known_to_the_conversation_afterwards() {
         (TurnOutcome::Completed, "All is right.".to_owned())
     );
     assert!(!house.directory().join("made.txt").exists());
-    let asked = puppet.requests_for(RequestPurpose::Task).remove(0);
+    let asked = puppet.requests().remove(1);
     assert!(
         !format!("{:?}", asked.messages).contains("Paint it"),
         "its own conversation"
@@ -446,7 +451,7 @@ async fn a_review_only_reads_and_is_known_to_the_conversation_afterwards() {
 
     house.say(thread, "And now?").await.expect("a turn");
     ear.completed().await;
-    let next = puppet.requests_for(RequestPurpose::Answer).remove(1);
+    let next = puppet.requests().remove(3);
     let words = format!("{:?}", next.messages);
     for expected in ["asked for a review of current changes", "All is right."] {
         assert!(words.contains(expected), "{words}");
@@ -462,9 +467,8 @@ async fn a_review_only_reads_and_is_known_to_the_conversation_afterwards() {
 
 #[tokio::test(start_paused = true)]
 async fn a_review_that_fails_says_so() {
-    let puppet = Puppet::new([]);
     let fails = Play::new().fail(providers::ErrorKind::BadRequest, "no reviews today");
-    puppet.then(RequestPurpose::Task, [fails]);
+    let puppet = Puppet::new([fails]);
     let house = House::staged(stage(&puppet));
     let (thread, mut ear) = house.heard_thread().await;
     let target = ReviewTarget::Instructions {

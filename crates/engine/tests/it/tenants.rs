@@ -6,10 +6,10 @@ use std::time::Duration;
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, FileCall, FileUpload, ForkPlace, ForkThread, GrantScope, Idempotency,
-    LibraryCall, LibraryReply, McpCall, NewThread, Reply, RevertThread, RevertTo, RunCommand, Seq,
-    SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceDirectory,
-    WorkspaceId,
+    DEFAULT_WORKSPACE, DirectoryCall, FileCall, FileUpload, FindFiles, ForkPlace, ForkThread,
+    GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall, NewThread, PushCall, Reply,
+    RevertThread, RevertTo, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId,
+    ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -32,7 +32,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 53;
+const CALLS: usize = 56;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -74,6 +74,9 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::RunShell(_) => (50, Shows::NoThread),
         Call::Terminals { .. } => (51, Shows::NoThread),
         Call::Exec(_) => (52, Shows::Own),
+        Call::Directories(_) => (53, Shows::Own),
+        Call::FindFiles(_) => (54, Shows::NoThread),
+        Call::Push(_) => (55, Shows::Own),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -112,6 +115,12 @@ fn every_call(thread: ThreadId, folder: &str) -> Vec<Call> {
     let mut calls = calls_of_thread(thread);
     calls.extend(calls_of_server());
     calls.push(Call::Members(vocabulary::MemberCall::List));
+    calls.push(Call::Directories(DirectoryCall::List { path: None }));
+    calls.push(Call::FindFiles(FindFiles {
+        threads: vec![thread],
+        ..FindFiles::default()
+    }));
+    calls.push(Call::Push(PushCall::Test));
     calls.extend(calls_of_library(thread, folder).map(Call::Library));
     let of_checkpoints = calls_of_checkpoints();
     calls.extend(of_checkpoints.map(|call| Call::Checkpoints { thread, call }));

@@ -1,6 +1,7 @@
 //! What is sent to another process comes back the same.
 
 mod calls;
+mod directories;
 mod replies;
 
 use std::borrow::Cow;

@@ -136,7 +136,7 @@ pub fn diffed(
     let diffs: Vec<&str> = changes.iter().map(|change| change.diff.as_str()).collect();
     let text = diffs.join("\n");
     let params = delta(told, tag, call.item.as_str(), Index::None, Some(&text));
-    Some(told.notify("item/fileChange/outputDelta", &params))
+    (!text.is_empty()).then(|| told.notify("item/fileChange/outputDelta", &params))
 }
 
 /// How far a server's tool is.

@@ -86,6 +86,17 @@ pub fn finished(
 ) -> Vec<Frame> {
     let failed = failed(told, turn, outcome);
     let rest = status(told, show::rest_status(told.endpoint, outcome));
+    let completed = completed(told, turn, outcome, started_at);
+    failed.into_iter().chain([rest, completed]).collect()
+}
+
+/// That a turn is over, and nothing else.
+pub fn completed(
+    told: EventForClient<'_>,
+    turn: &TurnId,
+    outcome: &TurnOutcome,
+    started_at: Option<Timestamp>,
+) -> Frame {
     let completed = TurnChanged {
         thread_id: told.thread,
         turn: Turn {
@@ -97,8 +108,7 @@ pub fn finished(
             ..show::turn(told.endpoint, turn)
         },
     };
-    let completed = told.notify("turn/completed", &completed);
-    failed.into_iter().chain([rest, completed]).collect()
+    told.notify("turn/completed", &completed)
 }
 
 fn failed(told: EventForClient<'_>, turn: &TurnId, outcome: &TurnOutcome) -> Option<Frame> {

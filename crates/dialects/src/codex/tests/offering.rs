@@ -161,3 +161,23 @@ fn a_name_comes_back_as_the_model_it_was_listed_for() {
     assert_eq!(chosen(&mut stub, "nobody/new"), Err(unknown));
     assert_eq!(thread().settings.model.model, "rehearsal-1");
 }
+
+#[test]
+fn the_servers_own_model_is_listed_as_the_default_even_where_no_provider_lists_it() {
+    let mut catalog = catalog();
+    catalog.default = ModelRef {
+        provider: "openai".to_owned(),
+        model: "gpt-next".to_owned(),
+    };
+    let mut stub = Stub::ready(Endpoint::Codex);
+    stub.ask(1, "model/list", json!({}));
+    stub.reply(Ok(Reply::Catalog(Box::new(catalog))));
+    let data = stub.sent[0]["result"]["data"].as_array().expect("a list");
+    let default: Vec<_> = data
+        .iter()
+        .filter(|each| each["isDefault"] == true)
+        .collect();
+    assert_eq!(default.len(), 1, "{data:?}");
+    assert_eq!(default[0]["model"], "openai/gpt-next");
+    assert_eq!(default[0]["hidden"], false);
+}

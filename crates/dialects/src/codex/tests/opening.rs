@@ -96,7 +96,12 @@ fn what_cannot_be_done_says_why() {
         -32600,
         "expected a UUID",
     );
-    check("no/such", json!({}), -32601, "no/such is not available");
+    check(
+        "thread/sing",
+        json!({}),
+        -32601,
+        "unknown method `thread/sing`",
+    );
     let image = json!([{ "type": "image", "url": "x" }]);
     let params = json!({ "threadId": THREAD, "input": image });
     check("turn/start", params, -32602, "input: url: expected a data:");

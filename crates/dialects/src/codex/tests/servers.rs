@@ -317,3 +317,35 @@ fn who_hears_no_thread_has_no_servers() {
     let result = json!({ "data": [], "nextCursor": null });
     assert_eq!(stub.take(), [json!({ "id": 5, "result": result })]);
 }
+
+#[test]
+fn a_server_is_signed_in_to_in_a_browser_and_the_end_is_told() {
+    let mut stub = Stub::started(Endpoint::Codex);
+    stub.ask(2, "mcpServer/oauth/login", json!({ "name": "docs" }));
+    let name = || "docs".to_owned();
+    let call = |stub: &Stub| match &stub.calls[0].1 {
+        Some(Call::Mcp { call, .. }) => call.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(call(&stub), McpCall::Authorize { name: name() });
+    let challenge = vocabulary::Challenge {
+        url: Some("https://example.com/in".to_owned()),
+        instructions: String::new(),
+        needs_code: false,
+        expires_at: None,
+    };
+    let reply = McpReply::Challenge(Box::new(challenge));
+    stub.reply(Ok(Reply::Mcp(Box::new(reply))));
+    let answer = json!({ "authorizationUrl": "https://example.com/in" });
+    assert_eq!(stub.sent[0]["result"], answer);
+    let (name, code) = (name(), None);
+    assert_eq!(call(&stub), McpCall::FinishSignIn { name, code });
+    stub.reply(Err(vocabulary::Refusal::new(
+        vocabulary::Why::Provider,
+        "nobody came",
+    )));
+    let told =
+        json!({ "name": "docs", "threadId": THREAD, "success": false, "error": "nobody came" });
+    assert_eq!(stub.sent[1]["method"], "mcpServer/oauthLogin/completed");
+    assert_eq!(stub.sent[1]["params"], told);
+}

@@ -191,7 +191,7 @@ fn a_change_is_shown_before_it_is_made() {
         what: ToolFact::Reached,
     }));
     let change = &told[0]["params"]["item"]["changes"][0];
-    assert_eq!(change["path"], "a.txt");
+    assert_eq!(change["path"], "/home/user/project/a.txt");
     assert_eq!(change["diff"], "@@ -1,1 +1,2 @@\n-one\n+two\n+three\n");
 }
 

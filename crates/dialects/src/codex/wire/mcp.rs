@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// mcpServerStatus/list: one server.
@@ -55,4 +55,30 @@ pub enum McpServerConnectionStatus {
     Failed,
     /// Nobody has trusted it.
     Disabled,
+}
+
+/// mcpServer/oauth/login
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerOauthLoginParams {
+    pub name: String,
+    #[serde(default)]
+    pub thread_id: Option<String>,
+}
+
+/// mcpServer/oauth/login
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerOauthLoginResponse {
+    pub authorization_url: String,
+}
+
+/// mcpServer/oauthLogin/completed
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct McpServerOauthLoginCompleted<'a> {
+    pub name: &'a str,
+    pub thread_id: String,
+    pub success: bool,
+    pub error: Option<&'a str>,
 }

@@ -84,14 +84,6 @@ pub struct ConfigRequirementsReadResponse {
     pub requirements: Option<Empty>,
 }
 
-/// config/read: what is configured here is not this protocol's configuration.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-pub struct ConfigReadResponse {
-    pub config: Empty,
-    pub origins: Empty,
-    pub layers: Option<Empty>,
-}
-
 /// collaborationMode/list
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct CollaborationModeMask {

@@ -124,7 +124,7 @@ fn what_cannot_be_said_names_its_field() {
     for (input, words) in [
         (
             json!([{ "type": "text", "text": "x" }, { "type": "audio", "url": "x" }]),
-            "input[1].type: `audio` is not available",
+            "input[1].type: expected text, image or localImage, not `audio`",
         ),
         (
             json!([{ "type": "image", "url": "ftp://x" }]),

@@ -111,7 +111,12 @@ fn what_cannot_be_read_is_told_in_the_protocols_words() {
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"task/list"}"#,
             -32601,
-            "task/list is not available in this build yet",
+            "method not found",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"mcp/list"}"#,
+            -32004,
+            "mcp/list is not supported: MCP servers are kept with `dragoman mcp`",
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"thread/get"}"#,

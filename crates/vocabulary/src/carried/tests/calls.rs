@@ -286,7 +286,8 @@ fn every_call_comes_back() {
     calls.extend(of_checkpoints().into_iter().map(checkpoint));
     calls.extend(of_members().map(Call::Members));
     calls.extend(of_files().map(|call| Call::Files { thread, call }));
-    all_come_back(&calls, 33, |call| match call {
+    calls.extend(super::directories::calls());
+    all_come_back(&calls, 36, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -320,6 +321,9 @@ fn every_call_comes_back() {
         Call::KeepDefaults { .. } => 30,
         Call::Members(_) => 31,
         Call::Files { .. } => 32,
+        Call::Directories(_) => 33,
+        Call::FindFiles(_) => 34,
+        Call::Push(_) => 35,
     });
 }
 

@@ -428,7 +428,8 @@ fn every_reply_comes_back() {
     replies.extend(of_library().into_iter().map(Reply::from));
     replies.extend(of_members().map(Reply::from));
     replies.extend(of_files().map(Reply::Files));
-    all_come_back(&replies, 25, |reply| match reply {
+    replies.extend(super::directories::replies());
+    all_come_back(&replies, 27, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -454,5 +455,7 @@ fn every_reply_comes_back() {
         Reply::Uploaded(_) => 22,
         Reply::Members(_) => 23,
         Reply::Files(_) => 24,
+        Reply::Directories(_) => 25,
+        Reply::Found(_) => 26,
     });
 }
