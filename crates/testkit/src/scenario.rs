@@ -211,6 +211,8 @@ impl Step {
                 | Act::Model
                 | Act::SubAgentModel
                 | Act::Rollback
+                | Act::Shell
+                | Act::Type
                 | Act::Search
         );
         match (&self.text, needs_text) {
