@@ -140,8 +140,16 @@ pub enum Act {
     Fork,
     /// Takes turns back, as many as `text` says.
     Rollback,
+    /// Takes the newest turn back.
+    Revert,
     /// Begins an ephemeral thread beside this one.
     Aside,
+    /// Looks for threads with the words in `text`.
+    Search,
+    /// Asks which threads are awake.
+    Loaded,
+    /// Forgets the thread for good.
+    Delete,
     /// Runs the program itself, as whoever operates the server does: `tenants credit --set 1`.
     Operate,
     /// Another server on the same data takes the thread: somebody joins it there.
@@ -203,6 +211,9 @@ impl Step {
                 | Act::Model
                 | Act::SubAgentModel
                 | Act::Rollback
+                | Act::Shell
+                | Act::Type
+                | Act::Search
         );
         match (&self.text, needs_text) {
             (None, true) => bail!("needs a text"),
@@ -274,6 +285,10 @@ impl Step {
             Act::Fork => Deed::Past(PastDeed::Fork),
             Act::Rollback => Deed::Past(PastDeed::Rollback(text().parse().ok()?)),
             Act::Aside => Deed::Past(PastDeed::Aside),
+            Act::Revert => Deed::Past(PastDeed::Revert),
+            Act::Search => Deed::Past(PastDeed::Search(text())),
+            Act::Loaded => Deed::Past(PastDeed::Loaded),
+            Act::Delete => Deed::Past(PastDeed::Delete),
             Act::Connect
             | Act::Resume
             | Act::Disconnect
@@ -331,6 +346,10 @@ impl Step {
             | Act::Fork
             | Act::Rollback
             | Act::Aside
+            | Act::Revert
+            | Act::Search
+            | Act::Loaded
+            | Act::Delete
             | Act::Commands => Wanted::Done,
             // The skills, then the commands.
             Act::EnableSkill | Act::DisableSkill | Act::DeleteSkill => {

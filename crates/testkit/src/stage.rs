@@ -189,6 +189,10 @@ impl Stage {
             | Act::Fork
             | Act::Rollback
             | Act::Aside
+            | Act::Revert
+            | Act::Search
+            | Act::Loaded
+            | Act::Delete
             | Act::Command => {
                 if self.say(step).await? == Said::NoWord {
                     let language = self.language.name;

@@ -53,8 +53,16 @@ pub enum PastDeed {
     Fork,
     /// Takes so many of the newest turns back.
     Rollback(u32),
+    /// Takes the newest turn back, by its name where that can be said.
+    Revert,
     /// Begins a thread beside this one that has none and leaves none.
     Aside,
+    /// Looks for threads with these words.
+    Search(String),
+    /// Asks which threads are awake.
+    Loaded,
+    /// Forgets the thread for good.
+    Delete,
 }
 
 /// What a person orders in a thread beside what they say.

@@ -174,6 +174,7 @@ async fn a_turn_that_runs_is_held_as_soon_as_its_thread_plans() {
             what:
                 ToolFact::Finished {
                     outcome: ToolOutcome::Failed { .. },
+                    ..
                 },
             ..
         }) => call.call_id == "c2",

@@ -86,6 +86,39 @@ impl Codex {
         self.next.push_back(frame);
     }
 
+    fn past(&mut self, thread: &Value, deed: &PastDeed) -> Option<String> {
+        let only = json!({ "threadId": thread });
+        let is_codex = self.form == Form::Codex;
+        // Zane's client is given the thread anew, behind the result.
+        let reverted = match self.form {
+            Form::Codex => Expects::Result,
+            Form::Zane => Expects::Told,
+        };
+        Some(match deed {
+            PastDeed::Fork => self.request(Expects::Fork, "thread/fork", &only),
+            PastDeed::Rollback(turns) => {
+                let params = json!({ "threadId": thread, "numTurns": turns });
+                self.request(reverted, "thread/rollback", &params)
+            }
+            PastDeed::Revert if is_codex => {
+                let params = json!({ "threadId": thread, "beforeTurnId": self.turn });
+                self.request(Expects::Told, "thread/revert", &params)
+            }
+            PastDeed::Revert => return self.past(&thread.clone(), &PastDeed::Rollback(1)),
+            PastDeed::Aside => {
+                let params = json!({ "ephemeral": true });
+                self.request(Expects::Told, "thread/start", &params)
+            }
+            PastDeed::Loaded => self.request(Expects::Result, "thread/loaded/list", &json!({})),
+            PastDeed::Search(words) if is_codex => {
+                let params = json!({ "searchTerm": words });
+                self.request(Expects::Result, "thread/search", &params)
+            }
+            PastDeed::Delete if is_codex => self.request(Expects::Told, "thread/delete", &only),
+            PastDeed::Search(_) | PastDeed::Delete => return None,
+        })
+    }
+
     fn respond(&self, result: &Value) -> anyhow::Result<String> {
         let (id, _) = self.ask.as_ref().context("nothing was asked")?;
         Ok(format!(r#"{{"id":{id},"result":{result}}}"#))
@@ -194,7 +227,10 @@ impl Codex {
                 Vec::new()
             }
             "turn/completed" => vec![Signal::Rest],
-            "thread/name/updated" | "thread/archived" | "thread/unarchived" => vec![Signal::Done],
+            "thread/name/updated" | "thread/archived" | "thread/unarchived" | "thread/deleted" => {
+                vec![Signal::Done]
+            }
+            "thread/reverted" if self.form == Form::Codex => vec![Signal::Done],
             _ => Vec::new(),
         }
     }
@@ -293,20 +329,7 @@ impl Tongue for Codex {
                 self.request(Expects::Told, "thread/unarchive", &params)
             }
             Deed::Order(order) => self.order(&thread, order),
-            Deed::Past(PastDeed::Fork) => self.request(Expects::Fork, "thread/fork", &only),
-            Deed::Past(PastDeed::Rollback(turns)) => {
-                let params = json!({ "threadId": thread, "numTurns": turns });
-                // Zane's client is given the thread anew, behind the result.
-                let expects = match self.form {
-                    Form::Codex => Expects::Result,
-                    Form::Zane => Expects::Told,
-                };
-                self.request(expects, "thread/rollback", &params)
-            }
-            Deed::Past(PastDeed::Aside) => {
-                let params = json!({ "ephemeral": true });
-                self.request(Expects::Told, "thread/start", &params)
-            }
+            Deed::Past(deed) => return Ok(self.past(&thread, deed)),
             Deed::Reset
             | Deed::Close
             | Deed::Checkpoint
