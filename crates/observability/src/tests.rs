@@ -42,7 +42,6 @@ fn span(kind: ObservationKind) -> TraceSpan {
         input: "asked".to_owned(),
         output: "answered".to_owned(),
         problem: None,
-        by_user: false,
         kind,
     }
 }

@@ -49,6 +49,7 @@ fn the_workspace_is_stronger_than_the_user_and_ours_than_others() {
         output: Some("/far/out".into()),
         uploads: Some(scratch.path("ws/in")),
         raw_chunks: Some(true),
+        effort: None,
     };
     assert_eq!(ProjectDefaults::read(&scope), user);
     put(

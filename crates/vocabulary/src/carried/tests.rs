@@ -2,6 +2,7 @@
 
 mod calls;
 mod directories;
+mod orders;
 mod replies;
 
 use std::borrow::Cow;

@@ -287,7 +287,8 @@ fn every_call_comes_back() {
     calls.extend(of_members().map(Call::Members));
     calls.extend(of_files().map(|call| Call::Files { thread, call }));
     calls.extend(super::directories::calls());
-    all_come_back(&calls, 36, |call| match call {
+    calls.extend(super::orders::calls());
+    all_come_back(&calls, 43, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -324,6 +325,13 @@ fn every_call_comes_back() {
         Call::Directories(_) => 33,
         Call::FindFiles(_) => 34,
         Call::Push(_) => 35,
+        Call::ForkThread(_) => 36,
+        Call::RevertThread(_) => 37,
+        Call::CompactThread { .. } => 38,
+        Call::StartReview(_) => 39,
+        Call::RunShell(_) => 40,
+        Call::Terminals { .. } => 41,
+        Call::Exec(_) => 42,
     });
 }
 

@@ -57,6 +57,11 @@ fn card() -> ThreadCard {
         client_id: Some("c".to_owned()),
         created_at: Timestamp(1),
         folders: None,
+        forked_from: Some(crate::ForkedFrom {
+            thread: thread_id(),
+            upto: Seq(3),
+        }),
+        ephemeral: true,
     }
 }
 
@@ -178,6 +183,7 @@ fn of_threads() -> Vec<Reply> {
         Reply::Threads(ThreadPage {
             threads: vec![thread()],
             next: Some("n".to_owned()),
+            back: Some("b".to_owned()),
         }),
         Reply::Cancelled(None),
         Reply::Turn(StartedTurn {
@@ -429,7 +435,8 @@ fn every_reply_comes_back() {
     replies.extend(of_members().map(Reply::from));
     replies.extend(of_files().map(Reply::Files));
     replies.extend(super::directories::replies());
-    all_come_back(&replies, 27, |reply| match reply {
+    replies.extend(super::orders::replies());
+    all_come_back(&replies, 29, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -457,5 +464,7 @@ fn every_reply_comes_back() {
         Reply::Files(_) => 24,
         Reply::Directories(_) => 25,
         Reply::Found(_) => 26,
+        Reply::Terminals(_) => 27,
+        Reply::Exec(_) => 28,
     });
 }
