@@ -354,6 +354,12 @@ impl Growing {
         }
         let rest = text.get(from..).unwrap_or_default();
         grow(Growth::Reasoning { kind, part }, rest);
+        // Each has a number of its own among the parts of the turn; there were as many, or more.
+        for (back, fact) in (0..).zip(facts.iter_mut().skip(1).rev()) {
+            if let Some(tag) = fact.tag_mut() {
+                tag.part = self.part.saturating_sub(back);
+            }
+        }
         facts
     }
 

@@ -95,6 +95,26 @@ fn what_is_being_written_is_told_so_far_before_more_of_it_comes() {
 }
 
 #[test]
+fn each_part_of_a_thought_is_told_so_far_with_a_number_of_its_own() {
+    let thought = LiveItem::Reasoning {
+        item: ItemId::new("r1"),
+        content: 0,
+        kind: ReasoningKind::Summary,
+        text: "one\n\ntwo".to_owned(),
+        breaks: vec![5],
+    };
+    let mut stub = resumed(writing(vec![growing(6, 12, thought)]));
+    let sent = stub.take();
+    let told = sent.iter().filter_map(|frame| {
+        let text = frame["part"]["text"].as_str()?;
+        Some((frame["index"].as_u64()?, text.to_owned()))
+    });
+    let told: Vec<_> = told.collect();
+    let expected = [(10, "one"), (11, "\n\n"), (12, "two")];
+    assert_eq!(told, expected.map(|(index, text)| (index, text.to_owned())));
+}
+
+#[test]
 fn thoughts_and_the_arguments_of_a_call_are_told_so_far_as_well() {
     let thought = LiveItem::Reasoning {
         item: ItemId::new("r1"),
