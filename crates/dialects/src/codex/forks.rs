@@ -22,7 +22,7 @@ use crate::jsonrpc::Id;
 
 #[derive(Debug)]
 pub enum ForkRequest {
-    Fork(ThreadForkParams),
+    Fork(Box<ThreadForkParams>),
     Revert(ThreadRevertParams),
     Rollback(ThreadRollbackParams),
     Delete(ThreadParams),
@@ -70,7 +70,7 @@ impl Codex {
         match request {
             ForkRequest::Fork(params) => {
                 let turns = params.exclude_turns != Some(true);
-                let call = Call::ForkThread(Box::new(forked(params)?));
+                let call = Call::ForkThread(Box::new(forked(*params)?));
                 self.starting += 1;
                 let waiting = ForkPurpose::Fork { id, turns };
                 self.calls.make(out, CodexPurpose::Forks(waiting), call);

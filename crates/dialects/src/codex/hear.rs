@@ -84,10 +84,12 @@ pub fn request(
             CodexRequest::Settings(SettingsRequest::Profiles(read(method, params)?))
         }
         ("thread/settings/update", Endpoint::Codex) => {
-            CodexRequest::Settings(SettingsRequest::Update(read(method, params)?))
+            CodexRequest::Settings(SettingsRequest::Update(Box::new(read(method, params)?)))
         }
         ("thread/start", _) => CodexRequest::ThreadStart(read(method, params)?),
-        ("thread/list", _) => CodexRequest::Threads(ThreadListRequest::List(read(method, params)?)),
+        ("thread/list", _) => {
+            CodexRequest::Threads(ThreadListRequest::List(Box::new(read(method, params)?)))
+        }
         ("thread/search", Endpoint::Codex) => {
             CodexRequest::Threads(ThreadListRequest::Search(read(method, params)?))
         }
@@ -96,7 +98,9 @@ pub fn request(
             let params = if params.is_null() { json!({}) } else { params };
             CodexRequest::Threads(ThreadListRequest::Loaded(read(method, params)?))
         }
-        ("thread/fork", _) => CodexRequest::Forks(ForkRequest::Fork(read(method, params)?)),
+        ("thread/fork", _) => {
+            CodexRequest::Forks(ForkRequest::Fork(Box::new(read(method, params)?)))
+        }
         ("thread/rollback", _) => CodexRequest::Forks(ForkRequest::Rollback(read(method, params)?)),
         ("thread/revert", Endpoint::Codex) => {
             CodexRequest::Forks(ForkRequest::Revert(read(method, params)?))

@@ -202,7 +202,7 @@ impl<'a> Story<'a> {
         for piece in pieces {
             let is_read =
                 |steer: &PlacedPiece<'_>| steer.began < piece.began && steer.step < piece.step;
-            while let Some(steer) = steers.next_if(&is_read) {
+            while let Some(steer) = steers.next_if(is_read) {
                 told.push(steer);
             }
             told.push(piece);

@@ -28,7 +28,7 @@ const CODE_WORDS: &str = "Do the work.";
 
 #[derive(Debug)]
 pub enum SettingsRequest {
-    Update(ThreadSettingsUpdateParams),
+    Update(Box<ThreadSettingsUpdateParams>),
     Profiles(PermissionProfileListParams),
     Modes,
 }
@@ -127,7 +127,7 @@ impl Codex {
         request: SettingsRequest,
     ) -> Result<(), CodexError> {
         match request {
-            SettingsRequest::Update(params) => self.update_settings(out, id, params),
+            SettingsRequest::Update(params) => self.update_settings(out, id, *params),
             SettingsRequest::Profiles(params) => {
                 let purpose = SettingsPurpose::Profiles(id, params);
                 self.calls

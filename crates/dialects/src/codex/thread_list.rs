@@ -29,7 +29,7 @@ const SOURCE_KIND: &str = "appServer";
 
 #[derive(Debug)]
 pub enum ThreadListRequest {
-    List(ThreadListParams),
+    List(Box<ThreadListParams>),
     Search(ThreadSearchParams),
     Loaded(ThreadLoadedListParams),
 }
@@ -67,7 +67,7 @@ impl Codex {
         let (waiting, query) = match request {
             ThreadListRequest::List(params) => {
                 let sort = params.sort_key.map_or(usual, sort);
-                let query = listed(params)?;
+                let query = listed(*params)?;
                 (ThreadListPurpose::List(id), ThreadQuery { sort, ..query })
             }
             ThreadListRequest::Search(params) => {

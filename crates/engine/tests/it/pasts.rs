@@ -143,7 +143,7 @@ async fn turns_that_are_taken_back_are_read_by_nobody_and_stay_in_the_log() {
 
     turn(&house, &mut ear, thread, "other").await;
     let asked = puppet.requests_for(RequestPurpose::Answer);
-    let read: Vec<_> = asked[3].messages.iter().cloned().collect();
+    let read: Vec<_> = asked[3].messages.to_vec();
     assert!(read.starts_with(&asked[0].messages), "as it was before");
     assert_eq!(read.len(), 3, "{read:#?}");
     house.kept(thread).await;

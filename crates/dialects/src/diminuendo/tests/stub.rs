@@ -13,6 +13,7 @@ use crate::{
 
 /// Something that waits for its answer.
 #[derive(Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a few of them live in a test")]
 pub enum Asked {
     Call(Call),
     Listen { thread: ThreadId, from: StartAt },
