@@ -197,11 +197,12 @@ impl Connection {
             // Only meaningful while an event is told; `heard` takes it there.
             Action::Shared => Ok(()),
             Action::Call { tag, call } => {
-                self.submit(Job::new(tag, JobKind::Call(call)));
+                self.submit(Job::new(tag, JobKind::Call(Box::new(call))));
                 Ok(())
             }
             Action::CallNext { tag, call } => {
-                self.waiting.push_front(Job::new(tag, JobKind::Call(call)));
+                self.waiting
+                    .push_front(Job::new(tag, JobKind::Call(Box::new(call))));
                 self.start_waiting();
                 Ok(())
             }

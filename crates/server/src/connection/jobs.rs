@@ -83,7 +83,7 @@ impl Job {
 }
 
 pub enum JobKind {
-    Call(Call),
+    Call(Box<Call>),
     Listen {
         thread: ThreadId,
         from: ListenFrom,
@@ -132,7 +132,7 @@ pub async fn work(engine: Engine, door: Door, variant: Variant, job: Job) -> Fin
         (JobKind::Call(_) | JobKind::Listen { .. }, None) => refused(nobody()),
         (JobKind::Call(call), Some(caller)) => {
             let thread = call.thread();
-            let (as_of, outcome, listener) = match engine.call(caller, call).await {
+            let (as_of, outcome, listener) = match engine.call(caller, *call).await {
                 Ok(replied) => (replied.as_of, Ok(replied.reply), replied.listener),
                 Err(refusal) => (Seq::ZERO, Err(refusal), None),
             };

@@ -29,7 +29,7 @@ fn unknown(site: &TwoTenants) -> Names {
         workspace: "019a0000-0000-7000-8000-00000000abcf".to_owned(),
         folder: "019a0000-0000-7000-8000-00000000abd0".to_owned(),
         ask: "req-987654".to_owned(),
-        cursor: "1794848140869.019a0000-0000-7000-8000-00000000abd1".to_owned(),
+        cursor: "c1794848140869.019a0000-0000-7000-8000-00000000abd1".to_owned(),
         path: place.join("secret.txt").display().to_string(),
         member: "somebody-else".to_owned(),
     }
