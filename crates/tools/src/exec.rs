@@ -103,12 +103,12 @@ fn line_of(words: &[String], environment: &[(String, Option<String>)]) -> String
         for (name, _) in environment.iter().filter(|(_, value)| value.is_none()) {
             line.push(format!("-u {}", quoted(name)));
         }
+        line.push("--".to_owned());
         for (name, value) in environment {
             if let Some(value) = value {
                 line.push(quoted(&format!("{name}={value}")));
             }
         }
-        line.push("--".to_owned());
     }
     line.extend(words.iter().map(|word| quoted(word)));
     line.join(" ")

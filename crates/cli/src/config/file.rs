@@ -264,7 +264,7 @@ mod tests {
             ),
             (
                 "approvals = \"maybe\"",
-                "line 1: `approvals`: `maybe` is none of ask, auto or never",
+                "line 1: `approvals`: `maybe` is none of ask, auto, on-failure or never",
             ),
             ("dir = \"work\"", "line 1: `dir`: `work` depends on where"),
             (

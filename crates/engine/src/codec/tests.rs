@@ -223,7 +223,7 @@ fn call() -> ToolCall {
             value: json!(1),
         })),
         problem: Some("p".to_owned()),
-        by_user: true,
+        by_user: false,
         agent: Some(Box::new(SubAgent {
             parent: ItemId::new("i1"),
             kind: "explore".to_owned(),

@@ -230,7 +230,7 @@ async fn who_plans_is_offered_nothing_that_changes_anything() {
     house.change(thread, changes).await;
     house.say(thread, "go").await.expect("a turn");
     assert_eq!(ear.completed().await, "a plan");
-    assert_eq!(toys.notes(), ["b begins", "b ends"]);
+    assert_eq!(toys.notes(), ["b begins", "b may not write", "b ends"]);
     let request = puppet.requests()[0].clone();
     let names: Vec<&str> = request.tools.iter().map(|tool| &tool.name[..]).collect();
     assert_eq!(

@@ -39,6 +39,7 @@ pub fn item(value: &Value, completed: bool) -> Item {
         "commandExecution" => Some(call(value, "bash", &value["commandActions"][0])),
         "fileChange" => Some(call(value, "file", &Value::Null)),
         "mcpToolCall" | "dynamicToolCall" => Some(call(value, &text(&value["tool"]), &Value::Null)),
+        "collabAgentToolCall" => Some(call(value, "spawnAgent", &Value::Null)),
         _ => None,
     };
     Item {

@@ -88,11 +88,11 @@ impl ModelAnswer<'_> {
                 self.grow(text).await
             }
             PlanPiece::Begin(before) => {
-                split.marks = PlanMarks {
-                    before,
-                    after: String::new(),
-                };
+                // The text before it has no marks of its own.
                 self.close_item(Whole::Yes, None).await?;
+                if let Some(split) = &mut self.split {
+                    split.marks.before = before;
+                }
                 self.open_item(content, Opening::Plan, Growth::Plan).await
             }
             PlanPiece::Plan(text) => self.grow(text).await,
