@@ -102,7 +102,7 @@ impl Codex {
             }
             PastDeed::Revert if is_codex => {
                 let params = json!({ "threadId": thread, "beforeTurnId": self.turn });
-                self.request(Expects::Told, "thread/revert", &params)
+                self.request(reverted, "thread/revert", &params)
             }
             PastDeed::Revert => return self.past(&thread.clone(), &PastDeed::Rollback(1)),
             PastDeed::Aside => {
@@ -230,7 +230,6 @@ impl Codex {
             "thread/name/updated" | "thread/archived" | "thread/unarchived" | "thread/deleted" => {
                 vec![Signal::Done]
             }
-            "thread/reverted" if self.form == Form::Codex => vec![Signal::Done],
             _ => Vec::new(),
         }
     }
