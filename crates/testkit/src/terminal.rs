@@ -109,7 +109,7 @@ impl WatchedTerminal {
 
     /// Lines of errors that were ever shown.
     pub fn errors(&self) -> Vec<String> {
-        self.shown().errors.iter().cloned().collect()
+        whole_lines(&self.shown().errors)
     }
 
     /// Waits until the screen is as it should be.
@@ -168,6 +168,15 @@ impl WatchedTerminal {
     }
 }
 
+/// Without those of which only the beginning was drawn when they were looked at first.
+fn whole_lines(lines: &BTreeSet<String>) -> Vec<String> {
+    // In their order the longer line follows its own beginning at once.
+    let next = lines.iter().skip(1).map(Some).chain([None]);
+    let pairs = lines.iter().zip(next);
+    let whole = pairs.filter(|(line, next)| next.is_none_or(|next| !next.starts_with(*line)));
+    whole.map(|(line, _)| line.clone()).collect()
+}
+
 fn locked(shown: &Mutex<Shown>) -> MutexGuard<'_, Shown> {
     shown.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -206,6 +215,13 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         command
+    }
+
+    #[test]
+    fn a_line_of_which_a_part_was_seen_first_is_one_line() {
+        let seen = ["!!", "!! no", "!! no way", "!! not", "!! other"];
+        let seen = seen.map(str::to_owned).into();
+        assert_eq!(whole_lines(&seen), ["!! no way", "!! not", "!! other"]);
     }
 
     #[tokio::test]

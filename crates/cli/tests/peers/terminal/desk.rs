@@ -225,8 +225,7 @@ impl TerminalUser {
     pub async fn leaves(&mut self, expected: &[&str]) -> anyhow::Result<()> {
         let is_expected = |line: &String| expected.iter().any(|each| line.starts_with(each));
         let mut errors = self.terminal.errors();
-        // A line of which only the mark was drawn yet is seen again with its words.
-        errors.retain(|line| line != ERROR && !is_expected(line));
+        errors.retain(|line| !is_expected(line));
         ensure!(
             errors.is_empty(),
             "shown: {errors:?}\n{}",
