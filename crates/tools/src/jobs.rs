@@ -22,6 +22,8 @@ use network::ThreadNetworks;
 const JOBS_MAX: usize = 16;
 /// A job that was forgotten must not hold the machine for ever.
 const JOB_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// How long a person waits for the end of what they stopped.
+const STOPPING_MAX: Duration = Duration::from_secs(20);
 /// Why a job ended that a person stopped.
 const BY_USER: &str = "stopped by the user";
 const TOO_OLD: &str = "ended after 24 hours";
@@ -154,12 +156,22 @@ impl Jobs {
         running.map(|job| job.as_terminal()).collect()
     }
 
-    /// Ends one, or all that run, because a person wants it; gives how many that were.
-    pub fn stop(&self, id: Option<u32>) -> usize {
-        let jobs = self.all();
-        let wanted = jobs.iter().filter(|job| id.is_none_or(|id| job.id == id));
-        let running = wanted.filter(|job| job.is_running());
-        running.map(|job| job.ask_to_end(BY_USER)).count()
+    /// Ends one, or all that run, because a person wants it, and sees them gone; gives how many that were.
+    pub async fn stop(&self, id: Option<u32>) -> usize {
+        let mut running = self.all();
+        running.retain(|job| id.is_none_or(|id| job.id == id) && job.is_running());
+        for job in &running {
+            job.ask_to_end(BY_USER);
+        }
+        let gone = async {
+            for job in &running {
+                // How it ended is told like any other end.
+                let _ = job.command.ended().await;
+            }
+        };
+        // What does not end even so runs on, and is not counted.
+        let _ = tokio::time::timeout(STOPPING_MAX, gone).await;
+        running.iter().filter(|job| !job.is_running()).count()
     }
 
     /// A person types to one. Gives the call that started it.

@@ -147,21 +147,29 @@ impl Session {
         }
     }
 
-    /// Looks after the commands in the background. What is typed is told when it was taken.
+    /// Looks after the commands in the background. What is typed is told when it was taken, and an end when it
+    /// has come.
     pub(super) fn terminals(&mut self, call: TerminalCall, reply: oneshot::Sender<Outcome>) {
         let jobs = Arc::clone(&self.supplies.jobs);
-        let answer = match call {
-            TerminalCall::List => TerminalReply::List(jobs.terminals()),
-            TerminalCall::End { process } => TerminalReply::Ended(jobs.stop(process)),
+        let last = self.recorder.last();
+        match call {
+            TerminalCall::List => {
+                let list = TerminalReply::List(jobs.terminals());
+                // Who does not wait for it any more need not know.
+                let _ = reply.send(Ok(Replied::new(last, Reply::Terminals(list))));
+            }
+            TerminalCall::End { process } => {
+                tokio::spawn(async move {
+                    let ended = TerminalReply::Ended(jobs.stop(process).await);
+                    // As above.
+                    let _ = reply.send(Ok(Replied::new(last, Reply::Terminals(ended))));
+                });
+            }
             TerminalCall::Write { process, text } => {
                 let mail = self.own_mail.clone();
                 tokio::spawn(type_to(jobs, process, text, mail, reply));
-                return;
             }
-        };
-        let replied = Replied::new(self.recorder.last(), Reply::Terminals(answer));
-        // Who does not wait for it any more need not know.
-        let _ = reply.send(Ok(replied));
+        }
     }
 
     pub(super) fn typed(&mut self, typed: TypedToJob) -> Result<(), Refusal> {
