@@ -169,6 +169,11 @@ impl Client {
 
     /// Says goodbye and goes.
     pub async fn close(mut self) -> anyhow::Result<()> {
+        self.hang_up().await
+    }
+
+    /// The same, where what was heard is still wanted.
+    pub async fn hang_up(&mut self) -> anyhow::Result<()> {
         timeout(self.limit, self.socket.close(None))
             .await
             .context("the server does not take the close")?

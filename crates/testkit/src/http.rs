@@ -60,12 +60,10 @@ async fn answered_json(
 
 /// Where a page on this machine sends a browser.
 pub async fn location(url: &str) -> anyhow::Result<String> {
-    let (_, rest) = url.split_once("://").context("not a URL")?;
-    let (host, path) = rest.split_once('/').context("a URL without a path")?;
-    let (_, port) = host.split_once(':').context("a URL without a port")?;
-    let request = format!("GET /{path} HTTP/1.0\r\nhost: {host}\r\n\r\n");
+    let (port, path) = place(url)?;
+    let request = format!("GET {path} HTTP/1.0\r\nhost: 127.0.0.1:{port}\r\n\r\n");
     let answer = async {
-        let mut stream = TcpStream::connect(("127.0.0.1", port.parse()?)).await?;
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
         stream.write_all(request.as_bytes()).await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;
@@ -76,6 +74,24 @@ pub async fn location(url: &str) -> anyhow::Result<String> {
     location
         .map(str::to_owned)
         .with_context(|| format!("leads nowhere: {answer}"))
+}
+
+/// Opens a page on this machine, which must be there.
+pub async fn visit(url: &str) -> anyhow::Result<()> {
+    let (port, path) = place(url)?;
+    let (status, body) = get(port, &path).await?;
+    if status != 200 {
+        bail!("{url} answered {status}: {body}");
+    }
+    Ok(())
+}
+
+/// The port and the path of a page on this machine.
+fn place(url: &str) -> anyhow::Result<(u16, String)> {
+    let (_, rest) = url.split_once("://").context("not a URL")?;
+    let (host, path) = rest.split_once('/').context("a URL without a path")?;
+    let (_, port) = host.split_once(':').context("a URL without a port")?;
+    Ok((port.parse()?, format!("/{path}")))
 }
 
 /// A request as a service gets it.

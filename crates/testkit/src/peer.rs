@@ -9,6 +9,7 @@ mod llmock;
 mod mcp;
 mod oidc;
 mod otlp;
+pub mod push;
 mod sdk_types;
 pub mod sign_in;
 

@@ -40,9 +40,15 @@ pub struct Config {
     pub home: BTreeMap<String, String>,
     /// The server's settings file.
     pub settings: Option<String>,
-    /// Whether there is a server that people sign in to; files call it `SIGN_IN_SERVER`.
+    /// Whether there is a server that people sign in to; files and frames call it `SIGN_IN_SERVER`.
     #[serde(default)]
     pub sign_in_server: bool,
+    /// Whether there is a service that takes push messages; frames call it `PUSH_SERVICE`.
+    #[serde(default)]
+    pub push_service: bool,
+    /// Whether the workspace is a git repository whose files are committed.
+    #[serde(default)]
+    pub repository: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -55,6 +61,8 @@ pub struct Step {
     pub text: Option<String>,
     /// For `resume`: the client whose thread is meant; its own when absent.
     pub thread: Option<String>,
+    /// For `connect` and `resume`: another dialect than the story's. Nothing of it is in the transcript.
+    pub speaks: Option<String>,
     pub until: Option<Until>,
 }
 
@@ -122,8 +130,15 @@ pub enum Act {
     Commands,
     /// Gives one with its arguments: `fix it now`.
     Command,
-    /// Sends a frame of the dialect's own as it is; `THREAD_a` stands for the thread of the client a.
+    /// Sends a frame of the dialect's own as it is; `THREAD_a` stands for the thread of the client a,
+    /// `WORKSPACE` for the workspace's path.
     Send,
+    /// Says nothing, and waits.
+    Hear,
+    /// Opens the page that the client was last told to sign in at, and lets it lead back.
+    Visit,
+    /// The push service is given its next message.
+    Pushed,
     /// Uploads a file: its name, then its content in base64: `notes.txt aGVsbG8=`.
     Upload,
     /// Says what the work is for.
@@ -226,10 +241,13 @@ impl Step {
         if self.thread.is_some() && self.act != Act::Resume {
             bail!("only `resume` takes a thread");
         }
+        if self.speaks.is_some() && !matches!(self.act, Act::Connect | Act::Resume) {
+            bail!("only `connect` and `resume` say what is spoken");
+        }
         if self.act == Act::Wait {
             self.pause()?;
         }
-        if self.act == Act::Send && self.until.is_none() {
+        if matches!(self.act, Act::Send | Act::Hear) && self.until.is_none() {
             bail!("must say what it waits for");
         }
         Ok(())
@@ -293,6 +311,9 @@ impl Step {
             | Act::Resume
             | Act::Disconnect
             | Act::Send
+            | Act::Hear
+            | Act::Visit
+            | Act::Pushed
             | Act::Operate
             | Act::HandOver
             | Act::Kill
@@ -361,6 +382,9 @@ impl Step {
             Act::Close | Act::Terminate => Wanted::Closed,
             Act::Disconnect
             | Act::Send
+            | Act::Hear
+            | Act::Visit
+            | Act::Pushed
             | Act::Operate
             | Act::HandOver
             | Act::Kill
@@ -393,8 +417,8 @@ impl fmt::Display for Step {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = words(&format!("{:?}", self.act));
         match self.act {
-            Act::Operate | Act::Kill | Act::Restart | Act::Terminate | Act::Wait => {
-                write!(out, "{word}")?;
+            Act::Operate | Act::Kill | Act::Restart | Act::Terminate | Act::Pushed | Act::Wait => {
+                write!(out, "{word}")?
             }
             _ => write!(out, "{}: {word}", self.client)?,
         }
@@ -404,6 +428,9 @@ impl fmt::Display for Step {
         }
         if let Some(thread) = &self.thread {
             write!(out, " the thread of {thread}")?;
+        }
+        if let Some(language) = &self.speaks {
+            write!(out, " in {language}")?;
         }
         match self.until() {
             Until {
@@ -428,93 +455,4 @@ fn words(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const STORY: &str = "
-about = 'Two people watch.'
-script = '''
-turn
-say Hello.
-'''
-[config.files]
-'a.txt' = 'one'
-[[step]]
-do = 'connect'
-[[step]]
-client = 'b'
-do = 'resume'
-thread = 'a'
-[[step]]
-do = 'say'
-text = 'Hi'
-until = 'text Hello'
-[[step]]
-do = 'restore'
-[[step]]
-do = 'delete_checkpoint'
-text = 'cp-0001'
-[[step]]
-do = 'file_version'
-text = 'a b.txt 2'
-";
-
-    #[test]
-    fn a_story_is_read_with_its_defaults() {
-        let story = Scenario::parse(STORY).expect("a good story");
-        assert!(story.several_clients());
-        let told: Vec<_> = story.steps.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            told,
-            [
-                "a: connect, until connected",
-                "b: resume the thread of a, until connected",
-                "a: say \"Hi\", until text Hello",
-                "a: restore, until done",
-                "a: delete checkpoint \"cp-0001\", until done",
-                "a: file version \"a b.txt 2\", until done",
-            ]
-        );
-        let deeds: Vec<_> = story.steps[3..].iter().filter_map(Step::deed).collect();
-        let version = Deed::FileVersion {
-            path: "a b.txt".to_owned(),
-            iteration: 2,
-        };
-        assert_eq!(
-            deeds,
-            [
-                Deed::Restore(None),
-                Deed::DeleteCheckpoint("cp-0001".to_owned()),
-                version,
-            ]
-        );
-    }
-
-    #[test]
-    fn what_a_story_may_not_say_is_refused() {
-        for (bad, why) in [
-            ("abuot = 'x'\n", "unknown field"),
-            ("[[step]]\ndo = 'dance'\n", "unknown variant"),
-            ("[[step]]\ndo = 'cancel'\nuntli = 'rest'\n", "unknown field"),
-            ("[[step]]\ndo = 'say'\n", "needs a text"),
-            ("[[step]]\ndo = 'reset'\ntext = 'x'\n", "takes no text"),
-            (
-                "[[step]]\ndo = 'say'\ntext = 'x'\nthread = 'a'\n",
-                "only `resume`",
-            ),
-            ("[[step]]\ndo = 'wait'\ntext = 'long'\n", "not a time"),
-            ("[[step]]\ndo = 'send'\ntext = '{}'\n", "what it waits for"),
-            (
-                "[[step]]\ndo = 'file_version'\ntext = 'a.txt'\n",
-                "not a version",
-            ),
-        ] {
-            let text = match bad.starts_with('[') {
-                true => format!("about = 'x'\n{bad}"),
-                false => format!("{bad}[[step]]\ndo = 'connect'\n"),
-            };
-            let error = Scenario::parse(&text).expect_err(bad);
-            assert!(format!("{error:#}").contains(why), "{bad}: {error:#}");
-        }
-    }
-}
+mod tests;

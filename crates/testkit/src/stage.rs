@@ -1,29 +1,25 @@
 //! Plays a scenario on a real server, in one tongue, and writes down what crosses the sockets.
 
+mod props;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use serde_json::Value;
 
 use crate::client::LIMIT;
-use crate::peer::sign_in::SignInServer;
 use crate::process::{Launch, Process};
 use crate::scenario::{Act, Scenario, Step};
-use crate::tongue::{Language, Signal, Tongue};
+use crate::tongue::{self, Language, Signal, Tongue};
 use crate::transcript::{self, Transcript, same::Same};
 use crate::until::{Until, Wanted};
-use crate::{Client, Heard, Scratch};
+use crate::{Client, Heard, Scratch, http};
+use props::Props;
 
 /// Long enough for a server to notice that a socket is gone.
 const NOTICED: std::time::Duration = std::time::Duration::from_millis(100);
-
-/// A catalog lists the agent programs that a machine has; the one of a story has none.
-const NO_AGENTS: &str = "[agents]
-claude-code = { command = '/none/claude-agent-acp' }
-codex-acp = { command = '/none/codex-acp' }
-gemini-cli = { command = '/none/gemini' }
-";
 
 /// Plays `scenarios/<name>` and compares it with its transcript in this language.
 pub async fn play(
@@ -33,26 +29,12 @@ pub async fn play(
 ) -> anyhow::Result<()> {
     let scenario = Scenario::load(&folder.join("scenario.toml"))?;
     let scratch = Scratch::new()?;
-    let issuer = match scenario.config.sign_in_server {
-        true => Some(SignInServer::start().await?),
-        false => None,
-    };
-    let address = issuer.as_ref().map_or("", SignInServer::url);
-    for (name, text) in &scenario.config.files {
-        scratch.write(name, &text.replace("SIGN_IN_SERVER", address))?;
-    }
-    for (name, text) in &scenario.config.home {
-        let path = scratch.home().join(name);
-        std::fs::create_dir_all(path.parent().unwrap_or(scratch.home()))?;
-        std::fs::write(path, text.replace("SIGN_IN_SERVER", address))?;
-    }
-    let config = scratch.home().join("config");
-    std::fs::create_dir_all(&config)?;
-    let settings = scenario.config.settings.as_deref().unwrap_or_default();
-    let settings = format!("{settings}\n{NO_AGENTS}");
-    std::fs::write(config.join("config.toml"), settings)?;
+    let props = Props::prepare(&scenario.config, &scratch).await?;
     // One story for all: what asks in the protocol that has rules for it asks in the others.
     let mut launch = Launch::new(binary.as_ref(), &scratch).argument("--approvals=ask");
+    for word in props.arguments() {
+        launch = launch.argument(word);
+    }
     if let Some(script) = &scenario.script {
         let path = scratch.user().join("script.txt");
         std::fs::write(&path, script)?;
@@ -65,6 +47,7 @@ pub async fn play(
         actors: BTreeMap::new(),
         transcript: Transcript::new(title, scenario.several_clients()),
         scratch,
+        props,
         launch,
         elsewhere: None,
     };
@@ -83,6 +66,7 @@ struct Stage {
     actors: BTreeMap<String, Actor>,
     transcript: Transcript,
     scratch: Scratch,
+    props: Props,
     launch: Launch,
     /// Another server on the same data, and who is connected there.
     elsewhere: Option<(Process, Client)>,
@@ -97,6 +81,10 @@ struct Actor {
     signals: Vec<Signal>,
     /// Their types, where the dialect's frames begin with one.
     kinds: Vec<String>,
+    /// Speaks another dialect than the story's, and so has no place in its transcript.
+    is_aside: bool,
+    /// Where it was last told to sign in.
+    sign_in_page: Option<String>,
     closed: bool,
 }
 
@@ -114,12 +102,12 @@ impl Stage {
             actor.kinds.clear();
         }
         match step.act {
-            Act::Connect => self.connect(&step.client, None).await?,
+            Act::Connect => self.connect(step, None).await?,
             Act::Resume => {
                 let whose = step.thread.as_ref().unwrap_or(&step.client);
                 let thread = self.actor(whose)?.tongue.thread().map(str::to_owned);
                 let thread = thread.with_context(|| format!("{whose} has no thread yet"))?;
-                self.connect(&step.client, Some(&thread)).await?;
+                self.connect(step, Some(&thread)).await?;
             }
             Act::Disconnect => {
                 let client = self.actor(&step.client)?.client.take();
@@ -143,6 +131,12 @@ impl Stage {
             }
             Act::Terminate => return self.terminate().await,
             Act::Wait => tokio::time::sleep(step.pause()?).await,
+            Act::Hear => {}
+            Act::Visit => self.visit(&step.client).await?,
+            Act::Pushed => {
+                let message = self.props.pushed().await?;
+                self.transcript.note(&message);
+            }
             Act::Send => {
                 let frame = self.own_frame(step);
                 self.send(&step.client, vec![frame]).await?;
@@ -211,8 +205,13 @@ impl Stage {
             .with_context(|| format!("client {name} has not connected"))
     }
 
-    async fn connect(&mut self, name: &str, thread: Option<&str>) -> anyhow::Result<()> {
-        let mut tongue = (self.language.learn)();
+    async fn connect(&mut self, step: &Step, thread: Option<&str>) -> anyhow::Result<()> {
+        let name = step.client.as_str();
+        let language = match &step.speaks {
+            Some(other) => tongue::language(other).with_context(|| format!("no {other}"))?,
+            None => self.language,
+        };
+        let mut tongue = (language.learn)();
         let url = tongue.url(self.server.url(), thread);
         let greeting = tongue.greet(thread);
         let actor = Actor {
@@ -220,6 +219,8 @@ impl Stage {
             tongue,
             signals: Vec::new(),
             kinds: Vec::new(),
+            is_aside: step.speaks.is_some(),
+            sign_in_page: None,
             closed: false,
         };
         self.actors.insert(name.to_owned(), actor);
@@ -252,9 +253,12 @@ impl Stage {
 
     async fn send(&mut self, name: &str, frames: Vec<String>) -> anyhow::Result<()> {
         for frame in frames {
-            let client = self.actor(name)?.client.as_mut();
+            let actor = self.actor(name)?;
+            let (client, is_aside) = (actor.client.as_mut(), actor.is_aside);
             client.context("not connected")?.send(frame.clone()).await?;
-            self.transcript.said(name, &frame);
+            if !is_aside {
+                self.transcript.said(name, &frame);
+            }
         }
         Ok(())
     }
@@ -271,13 +275,21 @@ impl Stage {
 
     /// What a step sends as it is, with the names of threads in it.
     fn own_frame(&self, step: &Step) -> String {
-        let mut frame = step.text.clone().unwrap_or_default();
+        let mut frame = self.props.named(step.text.as_deref().unwrap_or_default());
         for (name, actor) in &self.actors {
             if let Some(thread) = actor.tongue.thread() {
                 frame = frame.replace(&format!("THREAD_{name}"), thread);
             }
         }
         frame
+    }
+
+    /// As a browser: the page where one signs in leads back to our own.
+    async fn visit(&mut self, name: &str) -> anyhow::Result<()> {
+        let page = self.actor(name)?.sign_in_page.take();
+        let page = page.with_context(|| format!("{name} was not told where to sign in"))?;
+        let back = http::location(&page).await?;
+        http::visit(&back).await
     }
 
     /// Frames that a dead server had still sent are nobody's: which of them arrive is chance.
@@ -340,8 +352,9 @@ impl Stage {
                     let signals = actor.tongue.hear(frame)?;
                     actor.signals.extend(signals);
                     actor.kinds.extend(kind(frame));
+                    actor.sign_in_page = sign_in_page(frame).or(actor.sign_in_page.take());
                     let follow_up = actor.tongue.follow_up();
-                    if !actor.tongue.aside(frame) {
+                    if !actor.is_aside && !actor.tongue.aside(frame) {
                         self.transcript.heard(name, frame);
                     }
                     self.send(name, follow_up).await?;
@@ -349,7 +362,9 @@ impl Stage {
                 Heard::Closed(close) => {
                     actor.closed = true;
                     actor.client = None;
-                    self.transcript.heard(name, &format!("closed {close}"));
+                    if !actor.is_aside {
+                        self.transcript.heard(name, &format!("closed {close}"));
+                    }
                     if until.wanted != Wanted::Closed {
                         bail!("{name} waits for {until}, and was closed: {close}");
                     }
@@ -389,6 +404,14 @@ fn told_to_all(act: Act, wanted: &Wanted) -> bool {
         | Wanted::File(_)
         | Wanted::Nothing => false,
     }
+}
+
+/// The page that a frame tells its client to sign in at.
+fn sign_in_page(frame: &str) -> Option<String> {
+    let frame: Value = serde_json::from_str(frame).ok()?;
+    let result = &frame["result"];
+    let page = result["authorizationUrl"].as_str();
+    page.or(result["authUrl"].as_str()).map(str::to_owned)
 }
 
 /// What a frame begins with: its type, its method, or what its client called the request that it answers.

@@ -47,20 +47,57 @@ async fn serve(mut stream: TcpStream, origin: String) -> anyhow::Result<()> {
         let path = request.path().split('?').next().context("a path")?;
         let (status, body) = answer(path, &origin, &request);
         let body = body.to_string();
+        let back = (path == "/authorize").then(|| leads_back(request.path()));
+        let back = back.flatten().unwrap_or_default();
         let head = format!(
-            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n{back}\
              www-authenticate: Bearer scope=\"read\", \
              resource_metadata=\"{origin}/.well-known/oauth-protected-resource/mcp\"\r\n\r\n",
             body.len()
         );
         stream.write_all(head.as_bytes()).await?;
         stream.write_all(body.as_bytes()).await?;
+        // An older client takes the end of the connection for the end of the answer.
+        if request.head.contains(" HTTP/1.0\r\n") {
+            break;
+        }
     }
     Ok(())
 }
 
+/// Everybody agrees at once, and goes back to where they came from with a code.
+fn leads_back(address: &str) -> Option<String> {
+    let (_, query) = address.split_once('?')?;
+    let said = |name: &str| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
+    };
+    let (uri, state) = (unescaped(said("redirect_uri")?), said("state")?);
+    Some(format!("location: {uri}?code=code-1&state={state}\r\n"))
+}
+
+/// `%3A` is a colon.
+fn unescaped(text: &str) -> String {
+    let mut pieces = text.split('%');
+    let mut plain = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let code = piece
+            .get(..2)
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match code {
+            Some(code) => {
+                plain.push(char::from(code));
+                plain.push_str(&piece[2..]);
+            }
+            None => plain.push_str(piece),
+        }
+    }
+    plain
+}
+
 fn answer(path: &str, origin: &str, request: &ReceivedRequest) -> (&'static str, Value) {
     match path {
+        "/authorize" => ("302 Found", json!({})),
         "/mcp" => ("401 Unauthorized", json!({})),
         "/.well-known/oauth-protected-resource/mcp" => {
             let resource = format!("{origin}/mcp");

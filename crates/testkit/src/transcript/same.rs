@@ -7,6 +7,8 @@ const TIME: &str = "2026-01-01T00:00:00.000Z";
 const MILLIS: &str = "1767225600000";
 const PORT: &str = "127.0.0.1:7337";
 const USER: &str = "/home/user";
+/// The directory above it, where it is named as that: scratch directories lie where the machine has them.
+const USERS: &str = "\"parent\":\"/home\"";
 /// Numbers behind a key that ends so are durations, or moments in Unix time.
 const DURATIONS: [&str; 7] = [
     "edAt\":",
@@ -35,6 +37,11 @@ const DRAWN: [&str; 3] = ["?state=", "&state=", "code_challenge="];
 const DRAWN_SHOWN: &str = "random";
 /// A port of this machine within the query of an address, and that of a page for a browser.
 const ENCODED_HOSTS: [&str; 3] = ["127.0.0.1%3A", "localhost%3A", "http://localhost:"];
+/// Behind this key stands what this machine is called.
+const HOST: &str = "\"hostname\":\"";
+const HOST_SHOWN: &str = "host";
+/// An id that is written without dashes.
+const PLAIN_ID_CHARS: usize = 32;
 const HASH_CHARS_MIN: usize = 8;
 const HASH_SHOWN: &str = "hash";
 
@@ -53,8 +60,12 @@ pub struct Same {
 impl Same {
     /// Everything below this directory is shown below the example user's.
     pub fn under(user: &Path) -> Self {
+        let above = user.parent().unwrap_or(user).to_string_lossy();
         Self {
-            paths: vec![(user.to_string_lossy().into_owned(), USER)],
+            paths: vec![
+                (user.to_string_lossy().into_owned(), USER),
+                (format!("\"parent\":\"{above}\""), USERS),
+            ],
             ids: HashMap::new(),
             positions: HashMap::new(),
             seqs: BTreeSet::new(),
@@ -92,6 +103,7 @@ impl Same {
             .or_else(|| stored(&out, rest))
             .or_else(|| hashed(&out, rest))
             .or_else(|| drawn(&out, rest))
+            .or_else(|| host(&out, rest))
             .or_else(|| self.counted(&out, rest))
             .unwrap_or_else(|| (first.to_string(), first.len_utf8()));
             out.push_str(&shown);
@@ -124,6 +136,13 @@ impl Same {
             let next = self.ids.len() + 1;
             let number = *self.ids.entry(text[..36].to_owned()).or_insert(next);
             return Some((format!("00000000-0000-4000-8000-{number:012}"), 36));
+        }
+        // Without dashes, and no longer: names of commits are, and do not differ.
+        let digits = text.bytes().take_while(u8::is_ascii_hexdigit).count();
+        if digits == PLAIN_ID_CHARS {
+            let next = self.ids.len() + 1;
+            let number = *self.ids.entry(text[..digits].to_owned()).or_insert(next);
+            return Some((format!("{number:032}"), digits));
         }
         if looks_like(text, "dddd-dd-ddTdd:dd:dd") {
             let fraction = text[19..]
@@ -170,6 +189,12 @@ fn drawn(before: &str, text: &str) -> Option<(String, usize)> {
     (is_drawn && length > 0).then(|| (DRAWN_SHOWN.to_owned(), length))
 }
 
+fn host(before: &str, text: &str) -> Option<(String, usize)> {
+    let length = text.find('"').filter(|length| *length > 0)?;
+    let is_host = before.ends_with(HOST);
+    is_host.then(|| (HOST_SHOWN.to_owned(), length))
+}
+
 /// What a component of a path ends with, where that is a hash.
 fn hashed(before: &str, text: &str) -> Option<(String, usize)> {
     let (_, path) = before.rsplit_once(KEPT)?;
@@ -214,6 +239,12 @@ mod tests {
              \"c\":\"00000000-0000-4000-8000-000000000001\"}"
         );
         assert!(same.line(first).ends_with("2"));
+        assert_eq!(
+            same.line("\"1801ad1a32135d0978df5f7ae78f80e0\""),
+            "\"00000000000000000000000000000003\""
+        );
+        let commit = "e1a989266ada6d8df24430f7425b4755981a5a0f";
+        assert_eq!(same.line(commit), commit);
     }
 
     #[test]
@@ -245,8 +276,16 @@ mod tests {
             "\"/home/user/project/ä\" /home/user/.cowork"
         );
         assert_eq!(
+            same.line("{\"parent\":\"/scratch\",\"name\":\"/scratch\"}"),
+            "{\"parent\":\"/home\",\"name\":\"/scratch\"}"
+        );
+        assert_eq!(
             same.line("{\"duration_ms\":1234,\"latencyMs\":7,\"index\":12}"),
             "{\"duration_ms\":0,\"latencyMs\":0,\"index\":12}"
+        );
+        assert_eq!(
+            same.line("{\"hostname\":\"box-7.example\",\"name\":\"box-7\"}"),
+            "{\"hostname\":\"host\",\"name\":\"box-7\"}"
         );
     }
 
