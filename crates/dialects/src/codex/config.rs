@@ -122,10 +122,9 @@ impl Codex {
         };
         let (mut model, mut effort) = (None, None);
         for edit in write.edits {
-            let value = word(method, &edit)?;
             match edit.key_path.as_str() {
-                "model" => model = Some(value),
-                "model_reasoning_effort" => effort = Some(value),
+                "model" => model = Some(word(method, &edit)?),
+                "model_reasoning_effort" => effort = Some(word(method, &edit)?),
                 other => return Err(unknown_key(method, other)),
             }
         }

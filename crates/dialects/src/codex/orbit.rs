@@ -11,9 +11,6 @@ use super::refuse::CodexError;
 use super::{Codex, platform, send};
 use crate::{Action, Frame};
 
-/// What the answer to a ping must be, byte for byte: clients compare strings.
-const PONG: &str = r#"{"type":"pong"}"#;
-
 /// Orbit Control Messages, client to server.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
@@ -42,6 +39,8 @@ pub enum ClientControl {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub enum ServerControl<'a> {
+    #[serde(rename = "pong")]
+    Pong,
     #[serde(rename = "orbit.hello")]
     Hello { role: &'static str, ts: String },
     #[serde(rename = "orbit.subscribed")]
@@ -98,7 +97,8 @@ impl Codex {
     pub(super) fn control(&mut self, out: &mut Vec<Action>, frame: Map<String, Value>) {
         let kind = frame.get("type").and_then(Value::as_str).map(str::to_owned);
         match serde_json::from_value(Value::Object(frame)) {
-            Ok(ClientControl::Ping) => send(out, PONG.to_owned()),
+            // Clients compare strings: it has one field, and no space.
+            Ok(ClientControl::Ping) => send(out, ServerControl::Pong.frame()),
             Ok(ClientControl::ListAnchors) => send(out, anchors(&self.host, self.since)),
             Ok(ClientControl::Subscribe { thread_id }) => self.subscribe(out, &thread_id),
             Ok(ClientControl::Unsubscribe { thread_id }) => {

@@ -35,9 +35,9 @@ use super::wire::mcp::{
     McpServerStatus,
 };
 use super::wire::notice::{
-    Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
-    ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated,
-    TurnChanged, TurnDiffUpdated, TurnPlanUpdated,
+    Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ReasoningSummaryPartAdded,
+    ServerRequestResolved, ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged,
+    ThreadTokenUsageUpdated, TurnChanged, TurnDiffUpdated, TurnPlanUpdated,
 };
 use super::wire::orders::{ReviewStartParams, ReviewStartResponse, ThreadShellCommandParams};
 use super::wire::params::{
@@ -48,8 +48,8 @@ use super::wire::params::{
 };
 use super::wire::request::{McpServerElicitationRequest, RequestApproval, RequestUserInput};
 use super::wire::results::{
-    CollaborationModeMask, ConfigRequirementsReadResponse, Empty, InitializeResponse, Model, Page,
-    ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse, ThreadUnsubscribeResponse,
+    CollaborationModeMask, ConfigRequirementsReadResponse, Empty, Grant, InitializeResponse, Model,
+    Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse, ThreadUnsubscribeResponse,
     TurnStartResponse, TurnSteerResponse,
 };
 use super::wire::settings::{
@@ -156,7 +156,7 @@ pub fn server(endpoint: Endpoint) -> Value {
         .notification::<Delta<'static>>("item/agentMessage/delta")
         .notification::<Delta<'static>>("item/plan/delta")
         .notification::<Delta<'static>>("item/reasoning/summaryTextDelta")
-        .notification::<Value>("item/reasoning/summaryPartAdded")
+        .notification::<ReasoningSummaryPartAdded<'static>>("item/reasoning/summaryPartAdded")
         .notification::<Delta<'static>>("item/commandExecution/outputDelta")
         .notification::<TerminalInteraction<'static>>("item/commandExecution/terminalInteraction")
         .notification::<McpToolCallProgress<'static>>("item/mcpToolCall/progress")
@@ -169,52 +169,76 @@ pub fn server(endpoint: Endpoint) -> Value {
         .request::<RequestApproval<'static>>("item/commandExecution/requestApproval")
         .request::<RequestApproval<'static>>("item/fileChange/requestApproval")
         .request::<RequestUserInput<'static>>("item/tool/requestUserInput")
-        .result::<GetAccountResponse<'static>>()
-        .result::<Page<Model<'static>>>()
-        .result::<Page<CollaborationModeMask>>()
-        .result::<Page<McpServerStatus<'static>>>()
-        .result::<ThreadListResponse<'static>>()
-        .result::<Page<String>>()
-        .result::<ThreadOpened<'static>>()
-        .result::<ThreadReadResponse<'static>>()
-        .result::<ThreadUnsubscribeResponse>()
-        .result::<TurnStartResponse<'static>>()
-        .result::<TurnSteerResponse<'static>>()
-        .result::<ReviewStartResponse<'static>>()
-        .result::<Page<ThreadBackgroundTerminal<'static>>>()
-        .result::<ThreadBackgroundTerminalsTerminateResponse>()
-        .result::<FuzzyFileSearchResponse<'static>>()
-        .result::<Empty>();
+        .answer::<GetAccountResponse<'static>>("account/read")
+        .answer::<Page<Model<'static>>>("model/list")
+        .answer::<Page<CollaborationModeMask>>("collaborationMode/list")
+        .answer::<Page<McpServerStatus<'static>>>("mcpServerStatus/list")
+        .answer::<ThreadListResponse<'static>>("thread/list")
+        .answer::<Page<String>>("thread/loaded/list")
+        .answer::<ThreadOpened<'static>>("thread/start")
+        .answer::<ThreadOpened<'static>>("thread/resume")
+        .answer::<ThreadOpened<'static>>("thread/fork")
+        .answer::<ThreadReadResponse<'static>>("thread/read")
+        .answer::<ThreadReadResponse<'static>>("thread/rollback")
+        .answer::<ThreadReadResponse<'static>>("thread/unarchive")
+        .answer::<ThreadUnsubscribeResponse>("thread/unsubscribe")
+        .answer::<TurnStartResponse<'static>>("turn/start")
+        .answer::<TurnSteerResponse<'static>>("turn/steer")
+        .answer::<ReviewStartResponse<'static>>("review/start")
+        .answer::<Page<ThreadBackgroundTerminal<'static>>>("thread/backgroundTerminals/list")
+        .answer::<ThreadBackgroundTerminalsTerminateResponse>(
+            "thread/backgroundTerminals/terminate",
+        )
+        .answer::<FuzzyFileSearchResponse<'static>>("fuzzyFileSearch")
+        .answer::<Empty>("thread/name/set")
+        .answer::<Empty>("thread/archive")
+        .answer::<Empty>("thread/compact/start")
+        .answer::<Empty>("thread/shellCommand")
+        .answer::<Empty>("turn/interrupt")
+        .answer::<Empty>("thread/backgroundTerminals/clean")
+        .answer::<Empty>("dragoman/terminals/write")
+        .answer::<Empty>("fuzzyFileSearch/sessionStart")
+        .answer::<Empty>("fuzzyFileSearch/sessionUpdate")
+        .answer::<Empty>("fuzzyFileSearch/sessionStop");
     match endpoint {
         Endpoint::Zane => table
             .notification::<Delta<'static>>("item/reasoning/textDelta")
             .notification::<Delta<'static>>("item/fileChange/outputDelta")
-            .result::<Page<ZaneSkill<'static>>>()
-            .result::<ZaneRateLimits>()
-            .result::<ResetCreditResponse>()
-            .result::<ListDirsResult<'static>>()
-            .result::<GitInspectResult<'static>>()
-            .result::<GitWorktreeListResult<'static>>()
-            .result::<GitWorktreeCreateResult<'static>>()
-            .result::<GitWorktreeRemoveResult>()
-            .result::<GitWorktreePruneResult>()
+            .answer::<Page<ZaneSkill<'static>>>("skills/list")
+            .answer::<ZaneRateLimits>("account/rateLimits/read")
+            .answer::<ResetCreditResponse>("account/rateLimitResetCredit/consume")
+            .answer::<ListDirsResult<'static>>("anchor.listDirs")
+            .answer::<GitInspectResult<'static>>("anchor.git.inspect")
+            .answer::<GitWorktreeListResult<'static>>("anchor.git.worktree.list")
+            .answer::<GitWorktreeCreateResult<'static>>("anchor.git.worktree.create")
+            .answer::<GitWorktreeRemoveResult>("anchor.git.worktree.remove")
+            .answer::<GitWorktreePruneResult>("anchor.git.worktree.prune")
             .request::<RequestApproval<'static>>("item/mcpToolCall/requestApproval")
+            .never("ThreadItem", "dynamicToolCall")
             .other::<ServerControl<'static>>(),
         Endpoint::Codex => inventory_results(table)
             .notification::<AccountLoginCompleted<'static>>("account/login/completed")
             .notification::<AccountUpdated>("account/updated")
             .notification::<ThreadSettingsUpdated<'static>>("thread/settings/updated")
-            .result::<Page<PermissionProfileSummary>>()
+            .answer::<Page<PermissionProfileSummary>>("permissionProfile/list")
             .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
-            .result::<ThreadTurnsListResponse<'static>>()
-            .result::<CommandExecResponse<'static>>()
-            .result::<ThreadSearchResponse<'static>>()
-            .result::<LoginAccountResponse>()
-            .result::<CancelLoginAccountResponse>()
-            .result::<InitializeResponse<'static>>()
-            .result::<ConfigReadResponse>()
-            .result::<ConfigWriteResponse>()
-            .result::<ConfigRequirementsReadResponse>(),
+            .answer::<ThreadTurnsListResponse<'static>>("thread/turns/list")
+            .answer::<CommandExecResponse<'static>>("command/exec")
+            .answer::<ThreadSearchResponse<'static>>("thread/search")
+            .answer::<LoginAccountResponse>("account/login/start")
+            .answer::<CancelLoginAccountResponse>("account/login/cancel")
+            .answer::<Empty>("account/logout")
+            .answer::<ThreadReadResponse<'static>>("thread/revert")
+            .answer::<Empty>("thread/delete")
+            .answer::<Empty>("thread/settings/update")
+            .answer::<Page<Grant<'static>>>("dragoman/grants/list")
+            .answer::<Empty>("dragoman/grants/revoke")
+            .answer::<Empty>("config/mcpServer/reload")
+            .answer::<InitializeResponse<'static>>("initialize")
+            .answer::<ConfigReadResponse>("config/read")
+            .answer::<ConfigWriteResponse>("config/value/write")
+            .answer::<ConfigWriteResponse>("config/batchWrite")
+            .answer::<ConfigRequirementsReadResponse>("configRequirements/read"),
     }
     .schema()
 }
@@ -246,19 +270,27 @@ fn inventory_requests(table: Table) -> Table {
 
 fn inventory_results(table: Table) -> Table {
     table
-        .result::<Page<SkillsListEntry>>()
+        .answer::<Page<SkillsListEntry>>("skills/list")
         .notification::<McpServerOauthLoginCompleted<'static>>("mcpServer/oauthLogin/completed")
-        .result::<McpServerOauthLoginResponse>()
-        .result::<SkillsConfigWriteResponse>()
-        .result::<Page<HooksListEntry<'static>>>()
-        .result::<PluginListResponse>()
-        .result::<Page<Empty>>()
-        .result::<AppsInstalledResponse>()
-        .result::<MemoryStatusResponse>()
-        .result::<ModelProviderCapabilitiesReadResponse>()
-        .result::<BedrockCheckGovCloudRequirementsResponse>()
-        .result::<AccountRateLimitsResponse>()
-        .result::<AccountTokenUsageResponse>()
-        .result::<ThreadGoalGetResponse>()
-        .result::<ThreadGoalClearResponse>()
+        .answer::<McpServerOauthLoginResponse>("mcpServer/oauth/login")
+        .answer::<SkillsConfigWriteResponse>("skills/config/write")
+        .answer::<Page<HooksListEntry<'static>>>("hooks/list")
+        .answer::<PluginListResponse>("plugin/list")
+        .answer::<PluginListResponse>("plugin/installed")
+        .answer::<Page<Empty>>("plugin/search")
+        .answer::<Page<Empty>>("app/list")
+        .answer::<Page<Empty>>("experimentalFeature/list")
+        .answer::<Page<Empty>>("project/list")
+        .answer::<Page<Empty>>("thread/queue/list")
+        .answer::<Page<Empty>>("thread/attachment/list")
+        .answer::<AppsInstalledResponse>("app/installed")
+        .answer::<MemoryStatusResponse>("memory/status")
+        .answer::<ModelProviderCapabilitiesReadResponse>("modelProvider/capabilities/read")
+        .answer::<BedrockCheckGovCloudRequirementsResponse>(
+            "account/bedrock/checkGovCloudRequirements",
+        )
+        .answer::<AccountRateLimitsResponse>("account/rateLimits/read")
+        .answer::<AccountTokenUsageResponse>("account/usage/read")
+        .answer::<ThreadGoalGetResponse>("thread/goal/get")
+        .answer::<ThreadGoalClearResponse>("thread/goal/clear")
 }

@@ -8,7 +8,7 @@ use super::{EventForClient, items, turn};
 use crate::Frame;
 use crate::codex::Endpoint;
 use crate::codex::wire::item::ThreadItem;
-use crate::codex::wire::notice::{Delta, McpToolCallProgress};
+use crate::codex::wire::notice::{Delta, McpToolCallProgress, ReasoningSummaryPartAdded};
 
 pub fn started(
     told: EventForClient<'_>,
@@ -34,8 +34,7 @@ pub fn started(
             };
             let mut frames = vec![items::started(told, &tag.turn, item)];
             if shown_as(told.endpoint, *kind) == ReasoningKind::Summary {
-                let part = delta(told, tag, id, Index::Summary(0), None);
-                frames.push(told.notify("item/reasoning/summaryPartAdded", &part));
+                frames.push(part_added(told, tag, id, 0));
             }
             frames
         }
@@ -76,29 +75,17 @@ pub fn grew(
     text: &str,
 ) -> Vec<Frame> {
     let id = item.as_str();
-    let (method, index, text) = match growth {
-        Growth::Text => ("item/agentMessage/delta", Index::None, Some(text)),
-        Growth::Plan => ("item/plan/delta", Index::None, Some(text)),
+    let (method, index) = match growth {
+        Growth::Text => ("item/agentMessage/delta", Index::None),
+        Growth::Plan => ("item/plan/delta", Index::None),
         Growth::Reasoning { kind, part } => match shown_as(told.endpoint, *kind) {
-            ReasoningKind::Reasoning => (
-                "item/reasoning/textDelta",
-                Index::Content(*part),
-                Some(text),
-            ),
-            ReasoningKind::Summary => (
-                "item/reasoning/summaryTextDelta",
-                Index::Summary(*part),
-                Some(text),
-            ),
+            ReasoningKind::Reasoning => ("item/reasoning/textDelta", Index::Content(*part)),
+            ReasoningKind::Summary => ("item/reasoning/summaryTextDelta", Index::Summary(*part)),
         },
         Growth::ReasoningPart { kind, part } => match shown_as(told.endpoint, *kind) {
             // A new number says it.
             ReasoningKind::Reasoning => return Vec::new(),
-            ReasoningKind::Summary => (
-                "item/reasoning/summaryPartAdded",
-                Index::Summary(*part),
-                None,
-            ),
+            ReasoningKind::Summary => return vec![part_added(told, tag, id, *part)],
         },
         Growth::ToolInput { .. } => return Vec::new(),
     };
@@ -116,7 +103,7 @@ pub fn shown_as(endpoint: Endpoint, kind: ReasoningKind) -> ReasoningKind {
 
 /// What a command prints.
 pub fn wrote(told: EventForClient<'_>, tag: &StreamTag, call: &ToolCall, text: &str) -> Frame {
-    let params = delta(told, tag, call.item.as_str(), Index::None, Some(text));
+    let params = delta(told, tag, call.item.as_str(), Index::None, text);
     told.notify("item/commandExecution/outputDelta", &params)
 }
 
@@ -135,7 +122,7 @@ pub fn diffed(
     }
     let diffs: Vec<&str> = changes.iter().map(|change| change.diff.as_str()).collect();
     let text = diffs.join("\n");
-    let params = delta(told, tag, call.item.as_str(), Index::None, Some(&text));
+    let params = delta(told, tag, call.item.as_str(), Index::None, &text);
     (!text.is_empty()).then(|| told.notify("item/fileChange/outputDelta", &params))
 }
 
@@ -155,6 +142,17 @@ pub fn progressed(
     told.notify("item/mcpToolCall/progress", &params)
 }
 
+/// The next part of a thought's summary begins.
+fn part_added(told: EventForClient<'_>, tag: &StreamTag, item_id: &str, part: u32) -> Frame {
+    let params = ReasoningSummaryPartAdded {
+        thread_id: told.thread,
+        turn_id: tag.turn.as_str(),
+        item_id,
+        summary_index: part,
+    };
+    told.notify("item/reasoning/summaryPartAdded", &params)
+}
+
 /// Which entry of which of its item's lists a piece belongs to.
 #[derive(Clone, Copy)]
 enum Index {
@@ -168,7 +166,7 @@ fn delta<'a>(
     tag: &'a StreamTag,
     item_id: &'a str,
     index: Index,
-    delta: Option<&'a str>,
+    delta: &'a str,
 ) -> Delta<'a> {
     let (content_index, summary_index) = match index {
         Index::None => (None, None),

@@ -115,7 +115,8 @@ pub struct ItemCompleted<'a> {
     pub item: ThreadItem<'a>,
 }
 
-/// item/agentMessage/delta, item/plan/delta, item/commandExecution/outputDelta, item/reasoning/*
+/// item/agentMessage/delta, item/plan/delta, item/commandExecution/outputDelta, item/fileChange/outputDelta,
+/// item/reasoning/*Delta
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Delta<'a> {
@@ -126,9 +127,17 @@ pub struct Delta<'a> {
     pub content_index: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary_index: Option<u32>,
-    /// Absent from item/reasoning/summaryPartAdded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delta: Option<&'a str>,
+    pub delta: &'a str,
+}
+
+/// item/reasoning/summaryPartAdded
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReasoningSummaryPartAdded<'a> {
+    pub thread_id: &'a str,
+    pub turn_id: &'a str,
+    pub item_id: &'a str,
+    pub summary_index: u32,
 }
 
 /// item/mcpToolCall/progress

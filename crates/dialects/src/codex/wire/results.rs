@@ -11,6 +11,7 @@ use super::thread::{Thread, Turn};
 
 /// `{}`
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Empty {}
 
 /// initialize
