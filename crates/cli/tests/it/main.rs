@@ -22,6 +22,7 @@ mod identity;
 mod imports;
 mod isolation;
 mod jobs;
+mod judge;
 mod late_join;
 mod mcp;
 mod people;

@@ -11,18 +11,69 @@ mod walk;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use dialects::schemas::all;
 use serde_json::{Value, json};
 use testkit::process::Launch;
 use testkit::{Client, Process, Scratch};
 
 use crate::DRAGOMAN;
+use crate::judge::{Judge, Speaker};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// A page of that client: a socket, and ids that begin with 1 in each of them.
+/// A page of that client: a socket, and ids that begin with 1 in each of them. All that it heard is held against
+/// the published schema when the page is closed, whatever the test is about.
 struct Page {
     socket: Client,
     last: u64,
+    /// What it has sent.
+    sent: Vec<Value>,
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // A test that has failed already says so in its own words.
+        if std::thread::panicking() {
+            return;
+        }
+        let misfits = misfits(&self.sent, self.socket.heard());
+        assert!(misfits.is_empty(), "misfits:\n{}", misfits.join("\n"));
+    }
+}
+
+/// What of the frames that a page heard does not fit the schema.
+fn misfits(sent: &[Value], heard: &[String]) -> Vec<String> {
+    let mut schemas = all().into_iter();
+    let schema = schemas.find(|schema| schema.dialect == "zane");
+    let mut judge = Judge::of(&schema.expect("zane's schema"));
+    for frame in sent {
+        judge.asked("page", frame);
+    }
+    let mut misfits = Vec::new();
+    for frame in heard {
+        let misfit = match serde_json::from_str(frame) {
+            Ok(read) => judge.misfit("page", Speaker::Server, &read),
+            Err(_) => Some("no JSON".to_owned()),
+        };
+        misfits.extend(misfit.map(|misfit| format!("{misfit}: {frame}")));
+    }
+    misfits
+}
+
+#[test]
+fn what_a_page_hears_is_held_against_the_schema() {
+    let sent = [json!({ "id": 1, "method": "thread/start", "params": {} })];
+    let hello = r#"{"type":"orbit.hello","role":"client","ts":"2026-01-01T00:00:00.000Z"}"#;
+    assert_eq!(misfits(&sent, &[hello.to_owned()]), [""; 0]);
+    for bad in [
+        r#"{"type":"orbit.hello","role":"client"}"#,
+        r#"{"id":1,"result":{}}"#,
+        r#"{"id":2,"result":{}}"#,
+        r#"{"method":"turn/started","params":{"threadId":"t"}}"#,
+    ] {
+        let found = misfits(&sent, &[bad.to_owned()]);
+        assert_eq!(found.len(), 1, "{bad}");
+    }
 }
 
 impl Page {
@@ -43,13 +94,17 @@ impl Page {
         let hello = socket.json().await?;
         ensure!(hello["type"] == "orbit.hello" && hello["role"] == "client");
         ensure!(hello["ts"].is_string(), "{hello}");
-        Ok(Self { socket, last: 0 })
+        Ok(Self {
+            socket,
+            last: 0,
+            sent: Vec::new(),
+        })
     }
 
     async fn post(&mut self, method: &str, params: Value) -> anyhow::Result<u64> {
         self.last += 1;
         let frame = json!({ "id": self.last, "method": method, "params": params });
-        self.socket.send_json(&frame).await?;
+        self.control(frame).await?;
         Ok(self.last)
     }
 
@@ -75,7 +130,9 @@ impl Page {
     }
 
     async fn control(&mut self, frame: Value) -> anyhow::Result<()> {
-        self.socket.send_json(&frame).await
+        self.socket.send_json(&frame).await?;
+        self.sent.push(frame);
+        Ok(())
     }
 
     async fn until(&mut self, method: &str) -> anyhow::Result<Value> {

@@ -322,7 +322,6 @@ impl Tongue for Codex {
                 let params = json!({ "threadId": thread });
                 self.request(Expects::Told, "thread/archive", &params)
             }
-            Deed::Unarchive if self.form == Form::Zane => return Ok(None),
             Deed::Unarchive => {
                 let params = json!({ "threadId": thread });
                 self.request(Expects::Told, "thread/unarchive", &params)

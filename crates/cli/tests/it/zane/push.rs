@@ -154,7 +154,7 @@ fn an_ask_reaches_a_browser_that_is_not_connected_even_after_a_restart() {
         let mut page = Page::open(&server).await?;
         page.control(browser.subscription()?).await?;
         page.socket.until_type("orbit.push-subscribed").await?;
-        page.socket.close().await?;
+        page.socket.hang_up().await?;
         server.kill9().await?;
         server.restart().await?;
 

@@ -140,9 +140,9 @@ fn w12_a_newer_socket_of_the_same_client_closes_the_older() {
         for page in [&mut second, &mut other, &mut nameless] {
             page.ask("account/read", json!({})).await?;
         }
-        let third = Page::named(&server, "tab-1").await?;
+        let mut third = Page::named(&server, "tab-1").await?;
         assert_eq!(second.socket.until_closed().await?.code, 1000);
-        third.socket.close().await?;
+        third.socket.hang_up().await?;
         Ok(())
     });
 }
