@@ -4,6 +4,7 @@
 mod anchor;
 mod defects;
 mod push;
+mod reference;
 mod returning;
 mod sign_in;
 mod walk;
