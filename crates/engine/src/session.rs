@@ -247,6 +247,7 @@ impl Session {
             }
             Mail::Titled(titled) => self.titled(titled)?,
             Mail::Typed(typed) => self.typed(typed)?,
+            Mail::Stopped(stopped) => self.stopped(stopped)?,
             Mail::PeopleChanged(people) => self.cancel_turn_of_nobody(&people)?,
             Mail::Stop { grace, done } => self.stop(grace, done),
             Mail::HandOver => self.resting.hand_over_until = Some(Instant::now() + HAND_OVER_WAIT),

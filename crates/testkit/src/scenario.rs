@@ -118,6 +118,8 @@ pub enum Act {
     Terminals,
     /// Ends all of them.
     Clean,
+    /// Ends the one whose number is in `text`.
+    EndTerminal,
     /// Types to the first of them.
     Type,
     /// Asks which skills there are.
@@ -228,6 +230,7 @@ impl Step {
                 | Act::Rollback
                 | Act::Shell
                 | Act::Type
+                | Act::EndTerminal
                 | Act::Search
         );
         match (&self.text, needs_text) {
@@ -286,6 +289,7 @@ impl Step {
             Act::Shell => Deed::Order(OrderDeed::Shell(text())),
             Act::Terminals => Deed::Order(OrderDeed::Terminals),
             Act::Clean => Deed::Order(OrderDeed::Clean),
+            Act::EndTerminal => Deed::Order(OrderDeed::End(text())),
             Act::Type => Deed::Order(OrderDeed::Type(text())),
             Act::Skills => Deed::Skill(SkillDeed::List),
             Act::ReadSkill => Deed::Skill(SkillDeed::Read(text())),
@@ -355,6 +359,7 @@ impl Step {
             | Act::FileVersion
             | Act::Terminals
             | Act::Clean
+            | Act::EndTerminal
             | Act::Type
             | Act::Skills
             | Act::ReadSkill

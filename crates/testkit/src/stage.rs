@@ -167,6 +167,7 @@ impl Stage {
             | Act::Shell
             | Act::Terminals
             | Act::Clean
+            | Act::EndTerminal
             | Act::Type
             | Act::Skills
             | Act::ReadSkill

@@ -78,6 +78,8 @@ pub enum OrderDeed {
     Terminals,
     /// The end of all of them.
     Clean,
+    /// The end of one, by its number.
+    End(String),
     /// Types to the first of them.
     Type(String),
 }

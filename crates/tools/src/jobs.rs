@@ -5,6 +5,7 @@ mod job;
 mod network;
 
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -135,11 +136,16 @@ impl Jobs {
     pub async fn next_end(&self) -> JobEnd {
         loop {
             let ended = self.table.ended.notified();
-            if let Some(end) = self.table.rows().ends.pop_front() {
+            if let Some(end) = self.take_end() {
                 return end;
             }
             ended.await;
         }
+    }
+
+    /// The same, where there is one already.
+    pub fn take_end(&self) -> Option<JobEnd> {
+        self.table.rows().ends.pop_front()
     }
 
     /// What the model has not been told yet: which jobs have ended.
@@ -158,21 +164,26 @@ impl Jobs {
     }
 
     /// Ends one, or all that run, because a person wants it, and sees them gone; gives how many that were.
+    /// Their ends are there to be taken then.
     pub async fn stop(&self, id: Option<u32>) -> usize {
         let mut running = self.all();
         running.retain(|job| id.is_none_or(|id| job.id == id) && job.is_running());
         for job in &running {
             job.ask_to_end(BY_USER);
         }
+        let is_gone = |job: &Arc<BackgroundJob>| job.end_is_queued.load(Ordering::Acquire);
         let gone = async {
-            for job in &running {
-                // How it ended is told like any other end.
-                let _ = job.command.ended().await;
+            loop {
+                let ended = self.table.ended.notified();
+                if running.iter().all(is_gone) {
+                    return;
+                }
+                ended.await;
             }
         };
         // What does not end even so runs on, and is not counted.
         let _ = tokio::time::timeout(STOPPING_MAX, gone).await;
-        running.iter().filter(|job| !job.is_running()).count()
+        running.iter().filter(|job| is_gone(job)).count()
     }
 
     /// A person types to one. Gives the call that started it.
@@ -227,6 +238,7 @@ async fn watch(
     };
     if let Some(job) = table.find(id) {
         table.rows().ends.push_back(job.end());
+        job.end_is_queued.store(true, Ordering::Release);
     }
     table.ended.notify_waiters();
 }

@@ -39,6 +39,8 @@ pub enum Mail {
     Titled(super::titling::Titled),
     /// A person typed to a command in the background.
     Typed(super::orders::TypedToJob),
+    /// Commands in the background have ended, as a person wished.
+    Stopped(super::orders::StoppedJobs),
     /// Somebody may more, or less, or is gone: perhaps who started the turn.
     PeopleChanged(Arc<identity::People>),
     /// Another process wants the thread.

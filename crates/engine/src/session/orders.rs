@@ -159,17 +159,27 @@ impl Session {
                 let _ = reply.send(Ok(Replied::new(last, Reply::Terminals(list))));
             }
             TerminalCall::End { process } => {
-                tokio::spawn(async move {
-                    let ended = TerminalReply::Ended(jobs.stop(process).await);
-                    // As above.
-                    let _ = reply.send(Ok(Replied::new(last, Reply::Terminals(ended))));
-                });
+                let mail = self.own_mail.clone();
+                tokio::spawn(stop(jobs, process, mail, reply));
             }
             TerminalCall::Write { process, text } => {
                 let mail = self.own_mail.clone();
                 tokio::spawn(type_to(jobs, process, text, mail, reply));
             }
         }
+    }
+
+    /// The ends are told before the answer.
+    pub(super) fn stopped(&mut self, stopped: StoppedJobs) -> Result<(), Refusal> {
+        while let Some(end) = self.supplies.jobs.take_end() {
+            self.job_ended(end)?;
+        }
+        let ended = Reply::Terminals(TerminalReply::Ended(stopped.count));
+        // As above.
+        let _ = stopped
+            .reply
+            .send(Ok(Replied::new(self.recorder.last(), ended)));
+        Ok(())
     }
 
     pub(super) fn typed(&mut self, typed: TypedToJob) -> Result<(), Refusal> {
@@ -200,6 +210,27 @@ impl Session {
         // As above.
         let _ = reply.send(Ok(replied));
         Ok(())
+    }
+}
+
+/// Commands in the background that a person has ended.
+pub struct StoppedJobs {
+    count: usize,
+    reply: oneshot::Sender<Outcome>,
+}
+
+/// Ends them, away from the session: a command may take its time to end.
+async fn stop(
+    jobs: Arc<tools::Jobs>,
+    process: Option<u32>,
+    mail: mpsc::WeakSender<Box<Mail>>,
+    reply: oneshot::Sender<Outcome>,
+) {
+    let count = jobs.stop(process).await;
+    if let Some(mail) = mail.upgrade() {
+        let stopped = StoppedJobs { count, reply };
+        // A session that is gone answers nobody.
+        let _ = mail.send(Box::new(Mail::Stopped(stopped))).await;
     }
 }
 

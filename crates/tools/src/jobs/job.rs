@@ -77,6 +77,8 @@ pub(crate) struct BackgroundJob {
     pub command: RunningCommand,
     /// Whether the model knows that it has ended.
     end_is_known: AtomicBool,
+    /// Whether its end is among those that people are to be told.
+    pub end_is_queued: AtomicBool,
     _watch: AbortOnDropHandle<()>,
 }
 
@@ -96,6 +98,7 @@ impl BackgroundJob {
             fence: start.fence,
             command,
             end_is_known: AtomicBool::new(false),
+            end_is_queued: AtomicBool::new(false),
             _watch: watch,
         }
     }
