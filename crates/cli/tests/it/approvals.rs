@@ -4,6 +4,7 @@
 mod everyday;
 mod kept;
 mod modes;
+mod replaced;
 mod unwritten;
 
 use std::time::Duration;
@@ -112,8 +113,14 @@ impl DeskStart {
     }
 
     async fn open(self, start: Value) -> anyhow::Result<Desk> {
-        let Self { scratch, launch } = self;
-        let server = Process::start(&launch).await?;
+        let server = Process::start(&self.launch).await?;
+        Desk::at(server, self.scratch, start).await
+    }
+}
+
+impl Desk {
+    /// At a server that runs already.
+    async fn at(server: Process, scratch: Scratch, start: Value) -> anyhow::Result<Desk> {
         let url = server.url().replace("/ws", "/codex");
         let mut client = Client::connect(&url).await?;
         // A program that takes its time to start on a busy machine is no failure.

@@ -20,6 +20,7 @@ pub use super::control::TERMINATE;
 use super::control::{self, CommandInput};
 use super::fence::{self, Confinement};
 use super::id_map;
+use super::launcher_file::{self, RUNNING};
 use super::limits::Limits;
 use super::network;
 use super::terminal::Terminal;
@@ -32,6 +33,7 @@ const WATCH: &str = "watch";
 const FENCE: &str = "fence";
 pub(super) const MAP: &str = "map";
 pub(super) const HOLD: &str = "hold";
+pub(super) const COPY: &str = "copy";
 pub(super) const NETWORK: &str = "network";
 pub(super) const JOIN: &str = "join";
 /// The first byte of the launcher's output, before any of the command's: the fence stands so far. If it
@@ -83,6 +85,7 @@ pub fn run_if_asked() -> Option<i32> {
     let step = arguments.next()?;
     let outcome = match step.to_str()? {
         HOLD => id_map::hold(),
+        COPY => launcher_file::copy(arguments.next()?.as_ref()),
         pdf::STEP => told(arguments.next()?).and_then(pdf::serve),
         NETWORK => network::hold(),
         JOIN => {
@@ -132,8 +135,7 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
     // The command is of the same user, but shall not read or write our memory.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|error| error.to_string())?;
-    let this = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut fence = Command::new(this);
+    let mut fence = Command::new(RUNNING);
     fence
         .args([OsStr::new(ARGUMENT), OsStr::new(FENCE), text])
         .args(program)
