@@ -27,6 +27,16 @@ fn chat_approvals_a_question_and_stopping() {
         person.say("echo bonjour", "• bonjour").await?;
         // Once, for the session, no, and no with an end to the turn.
         let remove = |what: &str| format!("tool bash {{\"command\":\"rm -rf {what}\"}}");
+        // What is asked for is shown as it would run, whatever it consists of.
+        let lines = "one # all of it\\necho \\\"two  words\\\"; ls";
+        person
+            .say(&remove(lines), "$ rm -rf one # all of it")
+            .await?;
+        person.sees("\n  echo \"two  words\"; ls\n").await?;
+        person
+            .press("d", "You did not approve codex to run rm -rf one")
+            .await?;
+        person.rests().await?;
         person.say(&remove("one"), "$ rm -rf one").await?;
         person
             .press("y", "You approved codex to run rm -rf one this time")

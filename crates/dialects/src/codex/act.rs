@@ -7,13 +7,13 @@ use vocabulary::{Answer, Call, Changes, NamedModel, NewThread, ThreadId};
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::hear::{CodexRequest, repeated};
-use super::permissions::PermissionFields;
+use super::permissions::{PermissionFields, REVIEWER};
 use super::refuse::CodexError;
 use super::settings::INSTRUCTIONS_BYTES_MAX;
 use super::wire::params::{InitializeParams, ThreadStartParams};
 use super::wire::results::{
-    ConfigRequirementsReadResponse, InitializeResponse, ThreadUnsubscribeResponse,
-    UnsubscribeStatus,
+    ConfigRequirements, ConfigRequirementsReadResponse, InitializeResponse,
+    ThreadUnsubscribeResponse, UnsubscribeStatus,
 };
 use super::{Codex, asks, platform, respond, send, show, thinking};
 use crate::Action;
@@ -39,7 +39,9 @@ impl Codex {
             CodexRequest::Config(request) => return self.config(out, id, request),
             CodexRequest::Inventory(request) => return self.inventory(out, id, request),
             CodexRequest::ConfigRequirementsRead => {
-                let requirements = None;
+                let requirements = ConfigRequirements {
+                    allowed_approvals_reviewers: [REVIEWER],
+                };
                 let answer = ConfigRequirementsReadResponse { requirements };
                 send(out, respond(&id, &answer));
             }
@@ -139,7 +141,8 @@ impl Codex {
         }
         let client = repeated(&params.client_info.name);
         let answer = InitializeResponse {
-            user_agent: format!("dragoman/{} ({client})", env!("CARGO_PKG_VERSION")),
+            // The terminal client takes what is behind a slash for a version of Codex.
+            user_agent: format!("dragoman {} ({client})", env!("CARGO_PKG_VERSION")),
             codex_home: self.home.to_string_lossy(),
             platform_family: platform::FAMILY,
             platform_os: platform::OS,
