@@ -166,6 +166,7 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
     let mut watching = Watch::new(&orders.limits, &orders.fence);
     let mut pause = watching.pause();
     let mut over_limit = false;
+    let mut terminated = false;
     let code = loop {
         match happening.recv_timeout(pause) {
             Ok(LauncherEvent::Ended(code)) => break code,
@@ -175,6 +176,7 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
             }
             // It leads a session of its own.
             Ok(LauncherEvent::Terminate) => {
+                terminated = true;
                 let _ = rustix::process::kill_process_group(command, Signal::TERM);
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -187,8 +189,10 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
             }
         }
     };
+    // Who was told to end with the command is not left behind, though it may take a moment longer.
+    let is_untold = !terminated && !over_limit && code != EXIT_OVER_LIMIT;
     let left = watching.others();
-    if left > 0 && !over_limit && code != EXIT_OVER_LIMIT {
+    if left > 0 && is_untold {
         eprintln!("dragoman: {left} left in the background ended with the command");
     }
     sweep(&watching, command, &happening);
