@@ -76,9 +76,7 @@ fn chat_approvals_a_question_and_stopping() {
         let wait = "tool bash {\"command\":\"until test -e go; do sleep 0.1; done\"}";
         person.say(wait, "Running until test -e go").await?;
         person.say("echo and more", "echo and more").await?;
-        person
-            .until("it is taken", |_| desk.took("turn/steer"))
-            .await?;
+        desk.takes("turn/steer").await?;
         desk.scratch.write("go", "")?;
         person.sees("• and more").await?;
         person.rests().await?;

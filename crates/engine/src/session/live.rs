@@ -103,6 +103,7 @@ impl Live {
                 }
                 ToolFact::Started
                 | ToolFact::Interacted { .. }
+                | ToolFact::JobEnded { .. }
                 | ToolFact::Progressed { .. }
                 | ToolFact::Exited { .. } => {}
             },

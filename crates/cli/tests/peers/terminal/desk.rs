@@ -133,19 +133,18 @@ impl CodexDesk {
         Ok(opened.next().context("no thread was made")?.to_owned())
     }
 
-    /// Whether something of this kind was asked for and not refused.
-    pub fn took(&self, method: &str) -> bool {
-        let frames = self.tap.frames();
-        let asked = frames
-            .iter()
-            .find(|tapped| tapped.frame["method"] == method);
-        asked.is_some_and(|asked| {
-            let mut told = frames.iter().filter(|tapped| tapped.by_server);
-            told.any(|told| {
-                let same = told.frame["id"] == asked.frame["id"];
-                same && told.connection == asked.connection && told.frame.get("result").is_some()
-            })
-        })
+    /// Waits until something of this kind is asked for and not refused.
+    pub async fn takes(&self, method: &str) -> anyhow::Result<()> {
+        let asked = |tapped: &TappedFrame| tapped.frame["method"] == method;
+        self.tap.sees(method, asked).await?;
+        let asked = self.tap.frames().into_iter().rfind(asked);
+        let asked = asked.context("it came by")?;
+        let answers = |tapped: &TappedFrame| {
+            let is_same = tapped.frame["id"] == asked.frame["id"];
+            let is_same = is_same && tapped.connection == asked.connection;
+            is_same && tapped.by_server && tapped.frame.get("result").is_some()
+        };
+        self.tap.sees(&asked.frame.to_string(), answers).await
     }
 
     /// All that we said is as the client's schemas want it, and nothing that it asked for was refused.

@@ -27,8 +27,24 @@ fn compaction_review_a_command_of_ones_own_a_diff_and_stopping_terminals() {
         person.press(&second, "Code review started").await?;
         person.sees("Code review finished").await?;
         person.say("/compact", "Context compacted").await?;
+        // What runs on is listed as long as it does.
+        person
+            .say(
+                "tool bash {\"command\":\"echo $$ > pid; exec sleep 600\",\"background\":true}",
+                "running as job 1",
+            )
+            .await?;
+        person.rests().await?;
+        person.say("/ps", "• echo $$ > pid; exec sleep 600").await?;
         person
             .say("/stop", "Stopping all background terminals")
+            .await?;
+        person.say("/ps", "No background terminals running").await?;
+        desk.tap
+            .sees("the command's end is told", |tapped| {
+                let item = &tapped.frame["params"]["item"];
+                tapped.frame["method"] == "item/completed" && item["source"] == "unifiedExecStartup"
+            })
             .await?;
         person.say("echo still here", "• still here").await?;
         person.rests().await?;
@@ -159,7 +175,11 @@ fn a_model_is_chosen_and_reviews() {
             })
         };
         ensure!(asked("Who are you?"), "another model was asked");
-        ensure!(asked("uncommitted"), "another model has reviewed");
+        ensure!(
+            asked("uncommitted"),
+            "another model has reviewed: {:#?}",
+            service.requests()
+        );
         ensure!(service.refusals().is_empty(), "{:?}", service.refusals());
         desk.judged().await
     });
