@@ -187,6 +187,7 @@ fn forked(params: ThreadForkParams) -> Result<ForkThread, CodexError> {
         thread: parse(&params.thread_id)?,
         upto,
         directory: params.cwd.map(PathBuf::from),
+        files: params.with_files == Some(true),
         changes: Changes {
             named_model: params.model.map(NamedModel::Listed),
             effort: config.model_reasoning_effort,
