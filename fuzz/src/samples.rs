@@ -73,6 +73,7 @@ pub fn thread() -> Thread {
         message_count: 0,
         preview: String::new(),
         labels: BTreeMap::new(),
+        section: None,
     }
 }
 

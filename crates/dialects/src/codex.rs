@@ -41,6 +41,7 @@ pub mod push;
 mod refuse;
 mod resuming;
 pub mod schema;
+mod sections;
 mod server_login;
 mod servers;
 mod settings;

@@ -198,5 +198,6 @@ fn thread(tenant: &TenantId, id: ThreadId, foreign: &ForeignThread) -> Thread {
         message_count: 0,
         preview: String::new(),
         labels: Default::default(),
+        section: None,
     }
 }

@@ -306,7 +306,9 @@ impl Engine {
         if self.shared.stopping.load(Ordering::Relaxed) {
             return Err(Refusal::shutting_down());
         }
-        router::dispatch(&self.shared, caller, call).await
+        let mut replied = router::dispatch(&self.shared, caller, call).await?;
+        library::sections::show(&self.shared, caller, &mut replied.reply).await?;
+        Ok(replied)
     }
 
     /// Attaches to a thread: a picture of it and everything that comes after.
@@ -321,7 +323,10 @@ impl Engine {
         }
         access::check_hearing(caller)?;
         self.shared.usable_own(&caller.tenant)?;
-        library::joining::attach(&self.shared, caller, thread, wish).await
+        let (mut view, listener) =
+            library::joining::attach(&self.shared, caller, thread, wish).await?;
+        library::sections::show_in(&self.shared, caller, [&mut view.thread]).await?;
+        Ok((view, listener))
     }
 
     /// Hears the notices of the caller's tenant.

@@ -20,6 +20,7 @@ pub(crate) mod reading;
 mod records;
 pub(crate) mod remains;
 pub(crate) mod reviews;
+pub(crate) mod sections;
 pub(crate) mod sign_in;
 pub(crate) mod skills;
 mod workspaces;
@@ -65,11 +66,15 @@ pub(crate) async fn list(
     caller: &Caller,
     query: &ThreadQuery,
 ) -> Result<Reply, Refusal> {
-    let mut page = shared
-        .store
-        .threads(&caller.tenant, query)
-        .await
-        .map_err(storage)?;
+    let page = match &query.section {
+        Some(filter) => sections::list(shared, caller, query, filter).await?,
+        None => shared
+            .store
+            .threads(&caller.tenant, query)
+            .await
+            .map_err(storage)?,
+    };
+    let mut page = page;
     for thread in &mut page.threads {
         thread.status = status(shared, thread);
     }
@@ -294,6 +299,7 @@ fn newborn(
         message_count: 0,
         preview: String::new(),
         labels: new.labels,
+        section: None,
     }
 }
 

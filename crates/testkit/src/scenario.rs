@@ -122,7 +122,8 @@ pub enum Act {
     Commands,
     /// Gives one with its arguments: `fix it now`.
     Command,
-    /// Sends a frame of the dialect's own as it is; `THREAD_a` stands for the thread of the client a.
+    /// Sends a frame of the dialect's own as it is; `THREAD_a` stands for the thread of the client a,
+    /// `SECTION_a` for the section of the list that it was last answered with.
     Send,
     /// Uploads a file: its name, then its content in base64: `notes.txt aGVsbG8=`.
     Upload,

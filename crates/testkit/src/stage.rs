@@ -97,6 +97,8 @@ struct Actor {
     signals: Vec<Signal>,
     /// Their types, where the dialect's frames begin with one.
     kinds: Vec<String>,
+    /// The section of the list of threads that it was last answered with.
+    section: Option<String>,
     closed: bool,
 }
 
@@ -220,6 +222,7 @@ impl Stage {
             tongue,
             signals: Vec::new(),
             kinds: Vec::new(),
+            section: self.actors.get(name).and_then(|it| it.section.clone()),
             closed: false,
         };
         self.actors.insert(name.to_owned(), actor);
@@ -269,12 +272,15 @@ impl Stage {
         Ok(Said::Yes)
     }
 
-    /// What a step sends as it is, with the names of threads in it.
+    /// What a step sends as it is, with the names of threads and sections in it.
     fn own_frame(&self, step: &Step) -> String {
         let mut frame = step.text.clone().unwrap_or_default();
         for (name, actor) in &self.actors {
             if let Some(thread) = actor.tongue.thread() {
                 frame = frame.replace(&format!("THREAD_{name}"), thread);
+            }
+            if let Some(section) = &actor.section {
+                frame = frame.replace(&format!("SECTION_{name}"), section);
             }
         }
         frame
@@ -340,6 +346,7 @@ impl Stage {
                     let signals = actor.tongue.hear(frame)?;
                     actor.signals.extend(signals);
                     actor.kinds.extend(kind(frame));
+                    actor.section = section(frame).or(actor.section.take());
                     let follow_up = actor.tongue.follow_up();
                     if !actor.tongue.aside(frame) {
                         self.transcript.heard(name, frame);
@@ -400,6 +407,16 @@ fn kind(frame: &str) -> Option<String> {
         rest.split_once('"')
     });
     begins.map(|(kind, _)| kind.to_owned())
+}
+
+/// The section that an answer is about, if it is one.
+fn section(frame: &str) -> Option<String> {
+    if !frame.contains("\"section\"") {
+        return None;
+    }
+    let frame: serde_json::Value = serde_json::from_str(frame).ok()?;
+    let id = frame.pointer("/result/section/id")?;
+    id.as_str().map(str::to_owned)
 }
 
 impl Actor {

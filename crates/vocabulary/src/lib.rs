@@ -34,6 +34,7 @@ mod refusal;
 mod reply;
 mod review;
 mod role;
+mod sections;
 mod skills;
 mod status;
 mod terminal;
@@ -72,7 +73,7 @@ pub use facts::{
     ThreadFact, ToolFact, TurnFact,
 };
 pub use find_files::{FindFiles, FoundFile, FoundFiles};
-pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
+pub use ids::{AskId, ItemId, SectionId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
 pub use item::{
     Item, Native, PART_BREAK, PlanMarks, PlanStep, PlanStepStatus, ReasoningKind, reasoning_parts,
 };
@@ -98,6 +99,10 @@ pub use reply::{
 };
 pub use review::{ReviewTarget, StartReview};
 pub use role::{Permission, Role};
+pub use sections::{
+    AppearanceChange, InSection, PINNED_SECTION, Section, SectionAppearance, SectionCall,
+    SectionFilter, SectionPlace,
+};
 pub use skills::{
     CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
 };

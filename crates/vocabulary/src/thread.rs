@@ -8,10 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carried;
 use crate::{
-    Approvals, Ask, Assignment, Budgets, CallRef, Entry, Event, Fact, ForkedFrom, Growth, ItemFact,
-    ItemId, ModelRef, Opening, OutputStream, PART_BREAK, PlanStep, ReasoningKind, SandboxInForce,
-    SandboxMode, Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp,
-    ToolCall, ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
+    Approvals, Ask, Assignment, Budgets, CallRef, Entry, Event, Fact, ForkedFrom, Growth,
+    InSection, ItemFact, ItemId, ModelRef, Opening, OutputStream, PART_BREAK, PlanStep,
+    ReasoningKind, SandboxInForce, SandboxMode, Seq, Status, StepFact, StreamTag, SummaryDetail,
+    TenantId, ThreadId, Timestamp, ToolCall, ToolFact, TurnId, UserInput, Verbosity, WorkFolders,
+    WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -53,6 +54,10 @@ pub struct Thread {
     pub preview: String,
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// Where its tenant's list has it. The library knows; filled in where a thread is answered with, and
+    /// never kept with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<Box<InSection>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -111,6 +111,7 @@ impl Codex {
             }
             CodexRequest::Exec(params) => return self.exec(out, id, *params),
             CodexRequest::Order(request) => return self.order(out, id, request),
+            CodexRequest::Sections(request) => return self.sections(out, id, request),
             CodexRequest::Terminals(request) => return self.terminals(out, id, request),
             CodexRequest::TurnStart(params) => return self.turn_start(out, id, params),
             CodexRequest::TurnSteer(params) => return self.turn_steer(out, id, params),

@@ -80,6 +80,9 @@ impl Codex {
             CodexPurpose::Terminals(purpose) => {
                 self.terminals_answered(out, purpose, reply.terminals()?)?;
             }
+            CodexPurpose::Sections(id, purpose) => {
+                self.sections_answered(out, id, purpose, *reply.library()?)?;
+            }
             CodexPurpose::ServerList(id, params) => match *reply.mcp()? {
                 McpReply::Servers(snapshot) => {
                     send(out, respond(id, &servers::page(&snapshot, params)));
@@ -219,6 +222,7 @@ impl Codex {
             | CodexPurpose::TurnThread(id, _)
             | CodexPurpose::Turn(id)
             | CodexPurpose::Exec(id)
+            | CodexPurpose::Sections(id, _)
             | CodexPurpose::Grants(id)
             | CodexPurpose::Inventory(id, _)
             | CodexPurpose::Config(id, _)

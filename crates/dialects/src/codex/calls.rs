@@ -9,6 +9,7 @@ use super::inventory::InventoryPurpose;
 use super::orbit::ServerControl;
 use super::orders::OrderPurpose;
 use super::resuming::FirstPage;
+use super::sections::SectionPurpose;
 use super::server_login::ServerLoginPurpose;
 use super::settings::SettingsPurpose;
 use super::terminals::TerminalPurpose;
@@ -66,6 +67,7 @@ pub enum CodexPurpose {
     Steer(Id),
     Exec(Id),
     Order(OrderPurpose),
+    Sections(Id, SectionPurpose),
     Terminals(TerminalPurpose),
     /// Zane's, who would lose what was said: a turn that is over is followed by another.
     SteerOrStart(Id, Box<SteerTurn>),

@@ -62,16 +62,6 @@ const DECLINED: &[Declined] = &[
         methods: &["thread/searchOccurrences"],
     },
     Declined {
-        why: "threads lie in no sections here; they are archived or not",
-        methods: &[
-            "thread/section/move",
-            "threadSection/create",
-            "threadSection/delete",
-            "threadSection/list",
-            "threadSection/update",
-        ],
-    },
-    Declined {
         why: "there are no plugins here; skills and MCP servers are added with files",
         methods: &[
             "marketplace/add",

@@ -10,6 +10,7 @@ use super::forks::ForkRequest;
 use super::inventory::InventoryRequest;
 use super::orders::OrderRequest;
 use super::refuse::CodexError;
+use super::sections::{self, SectionRequest};
 use super::settings::SettingsRequest;
 use super::terminals::TerminalRequest;
 use super::thread_list::ThreadListRequest;
@@ -57,6 +58,7 @@ pub enum CodexRequest {
     TurnSteer(TurnSteerParams),
     TurnInterrupt(TurnInterruptParams),
     Order(OrderRequest),
+    Sections(SectionRequest),
     Terminals(TerminalRequest),
     Exec(Box<CommandExecParams>),
     Directories(DirectoryCall),
@@ -165,6 +167,9 @@ fn own(method: &str, params: Value) -> Result<CodexRequest, CodexError> {
     }
     if let Some(known) = server_login::request(method, &params) {
         return known.map(CodexRequest::ServerLogin);
+    }
+    if let Some(known) = sections::request(method, &params) {
+        return known.map(CodexRequest::Sections);
     }
     Err(nobodys(method))
 }

@@ -52,6 +52,10 @@ use super::wire::results::{
     ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse, ThreadUnsubscribeResponse,
     TurnStartResponse, TurnSteerResponse,
 };
+use super::wire::sections::{
+    ThreadSection, ThreadSectionCreateParams, ThreadSectionDeleteParams, ThreadSectionListParams,
+    ThreadSectionMoveParams, ThreadSectionResponse, ThreadSectionUpdateParams,
+};
 use super::wire::settings::{
     PermissionProfileListParams, PermissionProfileSummary, ThreadSettingsUpdateParams,
     ThreadSettingsUpdated,
@@ -112,7 +116,7 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<GitWorktreeRemoveParams>("anchor.git.worktree.remove")
             .request::<GitRepoParams>("anchor.git.worktree.prune")
             .other::<ClientControl>(),
-        Endpoint::Codex => inventory_requests(table)
+        Endpoint::Codex => section_requests(inventory_requests(table))
             .request::<InitializeParams>("initialize")
             .notification::<Value>("initialized")
             .request::<LoginAccountParams>("account/login/start")
@@ -208,6 +212,8 @@ pub fn server(endpoint: Endpoint) -> Value {
             .request::<McpServerElicitationRequest<'static>>("mcpServer/elicitation/request")
             .result::<ThreadTurnsListResponse<'static>>()
             .result::<CommandExecResponse<'static>>()
+            .result::<Page<ThreadSection<'static>>>()
+            .result::<ThreadSectionResponse<'static>>()
             .result::<ThreadSearchResponse<'static>>()
             .result::<LoginAccountResponse>()
             .result::<CancelLoginAccountResponse>()
@@ -217,6 +223,15 @@ pub fn server(endpoint: Endpoint) -> Value {
             .result::<ConfigRequirementsReadResponse>(),
     }
     .schema()
+}
+
+fn section_requests(table: Table) -> Table {
+    table
+        .request::<ThreadSectionListParams>("threadSection/list")
+        .request::<ThreadSectionCreateParams>("threadSection/create")
+        .request::<ThreadSectionUpdateParams>("threadSection/update")
+        .request::<ThreadSectionDeleteParams>("threadSection/delete")
+        .request::<ThreadSectionMoveParams>("thread/section/move")
 }
 
 fn inventory_requests(table: Table) -> Table {

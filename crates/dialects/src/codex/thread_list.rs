@@ -1,10 +1,11 @@
 //! Lists of threads: `thread/list`, `thread/search`, `thread/loaded/list`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use vocabulary::{
-    ArchivedThreads, Call, ListDirection, Refusal, Reply, Status, Thread, ThreadId, ThreadPage,
-    ThreadQuery, ThreadSort,
+    ArchivedThreads, Call, ListDirection, Refusal, Reply, SectionFilter, SectionId, Status, Thread,
+    ThreadId, ThreadPage, ThreadQuery, ThreadSort,
 };
 
 use super::act::parse;
@@ -197,7 +198,14 @@ fn listed(params: ThreadListParams) -> Result<ThreadQuery, CodexError> {
         return Err(wrong(method, "excludedThreadIds", &message));
     }
     let left_out = excluded.iter().map(|id| parse(id));
-    let left_out = left_out.collect::<Result<Vec<ThreadId>, CodexError>>()?;
+    let left_out = left_out.collect::<Result<BTreeSet<ThreadId>, CodexError>>()?;
+    let in_order = params.sort_key == Some(ThreadSortKey::SectionPosition);
+    let section = section(params.section_id, in_order)?;
+    // A section's own order begins at its beginning.
+    let direction = match (in_order, params.sort_direction) {
+        (true, None) => ListDirection::OldestFirst,
+        (_, given) => direction(given),
+    };
     let directories = match params.cwd {
         None => Vec::new(),
         Some(OneOrMany::One(one)) => vec![one],
@@ -208,7 +216,6 @@ fn listed(params: ThreadListParams) -> Result<ThreadQuery, CodexError> {
         || params.ancestor_thread_id.is_some()
         || params.attached_to_thread_id.is_some()
         || matches!(params.project_id, Some(Some(_)))
-        || matches!(params.section_id, Some(Some(_)))
         || !has_ours(params.source_kinds.as_deref());
     Ok(ThreadQuery {
         directories: directories.into_iter().map(PathBuf::from).collect(),
@@ -216,12 +223,37 @@ fn listed(params: ThreadListParams) -> Result<ThreadQuery, CodexError> {
         providers: params.model_providers.unwrap_or_default(),
         left_out,
         only: is_of_others.then(Vec::new),
-        direction: direction(params.sort_direction),
+        section,
+        direction,
         ..paged(params.archived, params.limit, params.cursor)
     })
 }
 
+/// Threads of all sections, of one, or in none.
+fn section(
+    asked: Option<Option<String>>,
+    in_order: bool,
+) -> Result<Option<SectionFilter>, CodexError> {
+    let of = |id: String| SectionFilter::Of {
+        section: SectionId::new(id),
+        in_order,
+    };
+    match asked {
+        Some(Some(id)) => Ok(Some(of(id))),
+        None | Some(None) if in_order => {
+            let message = "section_position: expected the sectionId of a section beside it";
+            Err(wrong("thread/list", "sortKey", message))
+        }
+        Some(None) => Ok(Some(SectionFilter::Unsectioned)),
+        None => Ok(None),
+    }
+}
+
 fn searched(params: ThreadSearchParams) -> Result<ThreadQuery, CodexError> {
+    if params.sort_key == Some(ThreadSortKey::SectionPosition) {
+        let message = "section_position: expected created_at, updated_at or recency_at";
+        return Err(wrong("thread/search", "sortKey", message));
+    }
     if params.search_term.trim().is_empty() {
         return Err(wrong("thread/search", "searchTerm", "expected some words"));
     }

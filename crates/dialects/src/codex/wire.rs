@@ -18,6 +18,7 @@ pub mod orders;
 pub mod params;
 pub mod request;
 pub mod results;
+pub mod sections;
 pub mod settings;
 pub mod terminals;
 pub mod thread;

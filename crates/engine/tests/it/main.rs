@@ -38,6 +38,7 @@ mod puppet;
 mod recall;
 mod requests;
 mod retiring;
+mod sections;
 mod skills;
 mod states;
 mod steering;

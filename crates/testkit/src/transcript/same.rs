@@ -8,8 +8,9 @@ const MILLIS: &str = "1767225600000";
 const PORT: &str = "127.0.0.1:7337";
 const USER: &str = "/home/user";
 /// Numbers behind a key that ends so are durations, or moments in Unix time.
-const DURATIONS: [&str; 7] = [
+const DURATIONS: [&str; 8] = [
     "edAt\":",
+    "recencyAt\":",
     "edAtMs\":",
     "\"ts\":",
     "duration_ms\":",

@@ -255,7 +255,7 @@ fn threads_are_filtered_before_they_are_paged() {
         directories: vec!["/a".into(), "/b".into()],
         text: Some("Mend".to_owned()),
         providers: vec!["openai".to_owned()],
-        left_out: vec![super::stub::card().id],
+        left_out: [super::stub::card().id].into(),
         sort: ThreadSort::Active,
         direction: ListDirection::OldestFirst,
         limit: Some(3),

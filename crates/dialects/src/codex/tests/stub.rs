@@ -216,6 +216,7 @@ pub fn thread() -> Thread {
         message_count: 0,
         preview: String::new(),
         labels: BTreeMap::new(),
+        section: None,
     }
 }
 

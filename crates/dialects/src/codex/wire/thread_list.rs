@@ -1,9 +1,10 @@
 //! Lists of threads: what is asked for, and what comes.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::params::{OneOrMany, SortDirection};
+use super::sections::given;
 use super::thread::Thread;
 
 /// thread/list
@@ -58,11 +59,6 @@ pub struct ThreadListParams {
     /// Threads that hang on another one, of which there are none here.
     #[serde(default)]
     pub attached_to_thread_id: Option<String>,
-}
-
-/// A field that is there, and may be null.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -62,6 +62,7 @@ pub fn thread() -> Thread {
         message_count: 0,
         preview: String::new(),
         labels: Default::default(),
+        section: None,
     }
 }
 

@@ -56,6 +56,7 @@ pub fn a_thread(number: u64) -> Thread {
         message_count: 0,
         preview: "Say hello".to_owned(),
         labels: BTreeMap::new(),
+        section: None,
     }
 }
 
