@@ -65,6 +65,7 @@ pub fn thread() -> Thread {
             budgets: Box::default(),
             assignment: None,
             instructions: None,
+            git: None,
         },
         status: Status::Ready,
         archived: false,

@@ -189,6 +189,7 @@ fn thread(tenant: &TenantId, id: ThreadId, foreign: &ForeignThread) -> Thread {
             summary: None,
             budgets: Default::default(),
             instructions: None,
+            git: None,
             assignment: None,
         },
         status: Status::Inactive,

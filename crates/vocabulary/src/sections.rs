@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{SectionId, ThreadId, Timestamp};
+use crate::{FieldChange, SectionId, ThreadId, Timestamp};
 
 /// The section that is always there. Its id is the same everywhere: clients know it by heart.
 pub const PINNED_SECTION: &str = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
@@ -45,7 +45,7 @@ pub enum SectionCall {
     Update {
         section: SectionId,
         name: String,
-        appearance: AppearanceChange,
+        appearance: FieldChange<SectionAppearance>,
     },
     /// The threads in it are in none then.
     Delete { section: SectionId },
@@ -54,13 +54,6 @@ pub enum SectionCall {
         thread: ThreadId,
         to: Option<SectionPlace>,
     },
-}
-
-/// What becomes of how a section is drawn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum AppearanceChange {
-    Stays,
-    Set(Option<SectionAppearance>),
 }
 
 /// Where in a section a thread is to go.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carried;
 use crate::{
-    Approvals, Ask, Assignment, Budgets, CallRef, Entry, Event, Fact, ForkedFrom, Growth,
+    Approvals, Ask, Assignment, Budgets, CallRef, Entry, Event, Fact, ForkedFrom, GitInfo, Growth,
     InSection, ItemFact, ItemId, ModelRef, Opening, OutputStream, PART_BREAK, PlanStep,
     ReasoningKind, SandboxInForce, SandboxMode, Seq, Status, StepFact, StreamTag, SummaryDetail,
     TenantId, ThreadId, Timestamp, ToolCall, ToolFact, TurnId, UserInput, Verbosity, WorkFolders,
@@ -132,6 +132,9 @@ pub struct ThreadSettings {
     /// What the work in it is for, where a harness said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignment: Option<Box<Assignment>>,
+    /// The repository that it works in, as it was found or said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<Box<GitInfo>>,
 }
 
 /// What an agent may do at all; the engine holds it to that, call by call.
@@ -182,6 +185,7 @@ pub enum Changed {
     Budgets,
     Assignment,
     Instructions,
+    Git,
 }
 
 /// Everything someone who joins needs to draw the thread, taken at one moment.

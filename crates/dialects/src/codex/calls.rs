@@ -6,6 +6,7 @@ use super::config::ConfigPurpose;
 use super::file_search::FileSearchPurpose;
 use super::forks::ForkPurpose;
 use super::inventory::InventoryPurpose;
+use super::items_list::ItemPurpose;
 use super::orbit::ServerControl;
 use super::orders::OrderPurpose;
 use super::resuming::FirstPage;
@@ -68,6 +69,7 @@ pub enum CodexPurpose {
     Exec(Id),
     Order(OrderPurpose),
     Sections(Id, SectionPurpose),
+    Items(Id, ItemPurpose),
     Terminals(TerminalPurpose),
     /// Zane's, who would lose what was said: a turn that is over is followed by another.
     SteerOrStart(Id, Box<SteerTurn>),

@@ -8,6 +8,7 @@ use super::config::ConfigRequest;
 use super::file_search::{self, FileSearchRequest};
 use super::forks::ForkRequest;
 use super::inventory::InventoryRequest;
+use super::items_list::ItemRequest;
 use super::orders::OrderRequest;
 use super::refuse::CodexError;
 use super::sections::{self, SectionRequest};
@@ -17,6 +18,7 @@ use super::thread_list::ThreadListRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::exec::CommandExecParams;
 use super::wire::mcp::McpServerOauthLoginParams;
+use super::wire::metadata::ThreadMetadataUpdateParams;
 use super::wire::params::{
     GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadParams,
     ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
@@ -58,6 +60,8 @@ pub enum CodexRequest {
     TurnSteer(TurnSteerParams),
     TurnInterrupt(TurnInterruptParams),
     Order(OrderRequest),
+    Items(ItemRequest),
+    Metadata(ThreadMetadataUpdateParams),
     Sections(SectionRequest),
     Terminals(TerminalRequest),
     Exec(Box<CommandExecParams>),
@@ -114,6 +118,18 @@ pub fn request(
         ("thread/resume", _) => CodexRequest::ThreadResume(read(method, params)?),
         ("thread/turns/list", Endpoint::Codex) => {
             CodexRequest::ThreadTurnsList(read(method, params)?)
+        }
+        ("thread/items/list", Endpoint::Codex) => {
+            CodexRequest::Items(ItemRequest::List(read(method, params)?))
+        }
+        ("thread/items/read", Endpoint::Codex) => {
+            CodexRequest::Items(ItemRequest::Read(read(method, params)?))
+        }
+        ("thread/searchOccurrences", Endpoint::Codex) => {
+            CodexRequest::Items(ItemRequest::Search(read(method, params)?))
+        }
+        ("thread/metadata/update", Endpoint::Codex) => {
+            CodexRequest::Metadata(read(method, params)?)
         }
         ("thread/name/set", _) => CodexRequest::ThreadNameSet(read(method, params)?),
         ("thread/archive", _) => CodexRequest::ThreadArchive(read(method, params)?),

@@ -30,10 +30,15 @@ use super::wire::inventory::{
     SkillsConfigWriteParams, SkillsConfigWriteResponse, SkillsListEntry, SkillsListParams,
     ThreadGoalClearResponse, ThreadGoalGetResponse,
 };
+use super::wire::items_list::{
+    ThreadItemsListParams, ThreadItemsListResponse, ThreadItemsReadParams, ThreadItemsReadResponse,
+    ThreadSearchOccurrence, ThreadSearchOccurrencesParams,
+};
 use super::wire::mcp::{
     McpServerOauthLoginCompleted, McpServerOauthLoginParams, McpServerOauthLoginResponse,
     McpServerStatus,
 };
+use super::wire::metadata::ThreadMetadataUpdateParams;
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ServerRequestResolved,
     ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged, ThreadTokenUsageUpdated,
@@ -214,6 +219,9 @@ pub fn server(endpoint: Endpoint) -> Value {
             .result::<CommandExecResponse<'static>>()
             .result::<Page<ThreadSection<'static>>>()
             .result::<ThreadSectionResponse<'static>>()
+            .result::<ThreadItemsListResponse<'static>>()
+            .result::<ThreadItemsReadResponse<'static>>()
+            .result::<Page<ThreadSearchOccurrence>>()
             .result::<ThreadSearchResponse<'static>>()
             .result::<LoginAccountResponse>()
             .result::<CancelLoginAccountResponse>()
@@ -232,6 +240,10 @@ fn section_requests(table: Table) -> Table {
         .request::<ThreadSectionUpdateParams>("threadSection/update")
         .request::<ThreadSectionDeleteParams>("threadSection/delete")
         .request::<ThreadSectionMoveParams>("thread/section/move")
+        .request::<ThreadMetadataUpdateParams>("thread/metadata/update")
+        .request::<ThreadItemsListParams>("thread/items/list")
+        .request::<ThreadItemsReadParams>("thread/items/read")
+        .request::<ThreadSearchOccurrencesParams>("thread/searchOccurrences")
 }
 
 fn inventory_requests(table: Table) -> Table {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use vocabulary::{
-    AppearanceChange, Call, LibraryCall, LibraryReply, Refusal, Section, SectionAppearance,
-    SectionCall, SectionId, SectionPlace, ThreadId, Why,
+    Call, FieldChange, LibraryCall, LibraryReply, Refusal, Section, SectionAppearance, SectionCall,
+    SectionId, SectionPlace, ThreadId, Why,
 };
 
 use super::act::parse;
@@ -33,7 +33,13 @@ pub enum SectionRequest {
 
 /// What an answer is for.
 #[derive(Clone, Debug)]
-pub enum SectionPurpose {
+pub struct SectionPurpose {
+    method: &'static str,
+    answer: SectionAnswer,
+}
+
+#[derive(Clone, Debug)]
+enum SectionAnswer {
     List(ThreadSectionListParams),
     One,
     Done,
@@ -63,37 +69,37 @@ impl Codex {
         id: Id,
         request: SectionRequest,
     ) -> Result<(), CodexError> {
-        let (call, purpose) = match request {
-            SectionRequest::List(params) => (SectionCall::List, SectionPurpose::List(params)),
+        let method = request.method();
+        let (call, answer) = match request {
+            SectionRequest::List(params) => (SectionCall::List, SectionAnswer::List(params)),
             SectionRequest::Create(params) => {
                 let call = SectionCall::Create {
                     name: params.name,
                     appearance: params.appearance.map(appearance),
                 };
-                (call, SectionPurpose::One)
+                (call, SectionAnswer::One)
             }
             SectionRequest::Update(params) => {
                 let call = SectionCall::Update {
                     section: SectionId::new(params.section_id),
                     name: params.name,
-                    appearance: match params.appearance {
-                        None => AppearanceChange::Stays,
-                        Some(given) => AppearanceChange::Set(given.map(appearance)),
-                    },
+                    appearance: FieldChange::given(
+                        params.appearance.map(|given| given.map(appearance)),
+                    ),
                 };
-                (call, SectionPurpose::One)
+                (call, SectionAnswer::One)
             }
             SectionRequest::Delete(params) => {
                 let section = SectionId::new(params.section_id);
-                (SectionCall::Delete { section }, SectionPurpose::Done)
+                (SectionCall::Delete { section }, SectionAnswer::Done)
             }
             SectionRequest::Move(params) => {
                 let thread = parse(&params.thread_id)?;
                 let to = place(params.section_id, params.before_thread_id.as_deref())?;
-                (SectionCall::Move { thread, to }, SectionPurpose::Done)
+                (SectionCall::Move { thread, to }, SectionAnswer::Done)
             }
         };
-        let waiting = CodexPurpose::Sections(id, purpose);
+        let waiting = CodexPurpose::Sections(id, SectionPurpose { method, answer });
         let call = Call::Library(LibraryCall::Sections(call));
         self.calls.make(out, waiting, call);
         Ok(())
@@ -106,15 +112,15 @@ impl Codex {
         purpose: &SectionPurpose,
         reply: LibraryReply,
     ) -> Result<(), Refusal> {
-        let frame = match (purpose, &reply) {
-            (SectionPurpose::List(params), LibraryReply::Sections(all)) => {
+        let frame = match (&purpose.answer, &reply) {
+            (SectionAnswer::List(params), LibraryReply::Sections(all)) => {
                 respond(id, &page(all, params))
             }
-            (SectionPurpose::One, LibraryReply::Section(section)) => {
+            (SectionAnswer::One, LibraryReply::Section(section)) => {
                 let section = shown(section);
                 respond(id, &ThreadSectionResponse { section })
             }
-            (SectionPurpose::Done, LibraryReply::Moved | LibraryReply::Deleted(_)) => {
+            (SectionAnswer::Done, LibraryReply::Moved | LibraryReply::Deleted(_)) => {
                 respond(id, &Empty {})
             }
             // tidy: wildcard, because no other pair of the two is an answer.
@@ -125,6 +131,37 @@ impl Codex {
         };
         send(out, frame);
         Ok(())
+    }
+
+    pub(super) fn sections_refused(
+        out: &mut Vec<Action>,
+        id: &Id,
+        purpose: &SectionPurpose,
+        refusal: &Refusal,
+    ) {
+        let mut error = CodexError::from(refusal);
+        if let Why::Invalid { field } = &refusal.why {
+            let field = match field.as_ref() {
+                "section" => "sectionId",
+                "before" => "beforeThreadId",
+                "thread" => "threadId",
+                field => field,
+            };
+            error.message = format!("{}: {field}: {}", purpose.method, error.message);
+        }
+        send(out, error.frame(Some(id)));
+    }
+}
+
+impl SectionRequest {
+    fn method(&self) -> &'static str {
+        match self {
+            SectionRequest::List(_) => "threadSection/list",
+            SectionRequest::Create(_) => "threadSection/create",
+            SectionRequest::Update(_) => "threadSection/update",
+            SectionRequest::Delete(_) => "threadSection/delete",
+            SectionRequest::Move(_) => "thread/section/move",
+        }
     }
 }
 

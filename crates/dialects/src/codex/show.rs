@@ -13,7 +13,7 @@ use super::wire::thread::{
     ActiveFlag, CodexErrorInfo, CodexThreadStatus, CodexTurnStatus, ItemsView, Thread,
     ThreadStatus, Turn, TurnError, TurnStatus, ZaneThreadStatus, ZaneTurnStatus,
 };
-use super::{permissions, sections};
+use super::{metadata, permissions, sections};
 
 /// To whom something is shown, and how models are called there.
 #[derive(Clone, Copy)]
@@ -49,6 +49,10 @@ pub fn thread<'a>(
         cli_version: env!("CARGO_PKG_VERSION"),
         source: "appServer",
         ephemeral: card.ephemeral,
+        git_info: match speaking.endpoint {
+            Endpoint::Codex => thread.settings.git.as_deref().map(metadata::shown),
+            Endpoint::Zane => None,
+        },
         section: section.map(|it| sections::shown(&it.section)),
         section_entered_at: section.map(|it| it.entered_at.seconds()),
         project_id: None,

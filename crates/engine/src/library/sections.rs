@@ -5,22 +5,27 @@
 //! workspace and in each other, and have no order.
 
 mod listing;
+mod showing;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use store::{RecordChange, RecordKind};
 use vocabulary::{
-    AppearanceChange, Caller, InSection, LibraryReply, PINNED_SECTION, Refusal, Reply, Section,
-    SectionAppearance, SectionCall, SectionId, SectionPlace, TenantId, Thread, ThreadId, Timestamp,
+    Caller, FieldChange, LibraryReply, PINNED_SECTION, Refusal, Reply, Section, SectionAppearance,
+    SectionCall, SectionId, SectionPlace, TenantId, ThreadId, Timestamp,
 };
 
 pub use listing::list;
+pub use showing::SectionedThreads;
 
 use super::owned;
 use super::records::{self, Library, RecordPlan};
 use crate::Shared;
-use crate::limits::{APPEARANCE_CHARS_MAX, NAME_CHARS_MAX, SECTION_THREADS_MAX, SECTIONS_MAX};
+use crate::limits::{
+    APPEARANCE_CHARS_MAX, NAME_CHARS_MAX, SECTION_THREADS_MAX, SECTIONED_THREADS_MAX, SECTIONS_MAX,
+};
 
 const KINDS: &[RecordKind] = &[RecordKind::Section];
 const PINNED_NAME: &str = "Pinned";
@@ -97,8 +102,8 @@ pub async fn answer(
             appearance,
         } => {
             let appearance = match appearance {
-                AppearanceChange::Stays => AppearanceChange::Stays,
-                AppearanceChange::Set(given) => AppearanceChange::Set(checked(given)?),
+                FieldChange::Stays => FieldChange::Stays,
+                FieldChange::Set(given) => FieldChange::Set(checked(given)?),
             };
             update(shared, caller, &section, checked_name(&name)?, appearance).await
         }
@@ -182,14 +187,12 @@ async fn update(
     caller: &Caller,
     section: &SectionId,
     name: String,
-    appearance: AppearanceChange,
+    appearance: FieldChange<SectionAppearance>,
 ) -> Result<Reply, Refusal> {
     change(shared, caller, |library| {
         let mut kept = own(library, section, "renamed")?.clone();
         kept.section.name.clone_from(&name);
-        if let AppearanceChange::Set(appearance) = &appearance {
-            kept.section.appearance.clone_from(appearance);
-        }
+        appearance.apply(&mut kept.section.appearance);
         Ok(RecordPlan {
             changes: vec![kept.put()?],
             outcome: LibraryReply::Section(kept.section).into(),
@@ -249,7 +252,10 @@ async fn move_thread(
             forget_gone(shared, caller, &to.section).await?;
         }
     }
-    let message = format!("there are {SECTION_THREADS_MAX} threads in this section already");
+    let message = format!(
+        "there are {SECTION_THREADS_MAX} threads in this section already, or \
+         {SECTIONED_THREADS_MAX} in all of them"
+    );
     Err(Refusal::invalid("section", message))
 }
 
@@ -301,11 +307,12 @@ fn insert(
     to: &SectionPlace,
     thread: SectionedThread,
 ) -> Result<bool, Refusal> {
+    let all: usize = sections.iter().map(|kept| kept.threads.len()).sum();
     let mut known = sections.iter_mut();
     let Some(kept) = known.find(|kept| kept.section.id == to.section) else {
         return Err(unknown(&to.section));
     };
-    if kept.threads.len() >= SECTION_THREADS_MAX {
+    if kept.threads.len() >= SECTION_THREADS_MAX || all >= SECTIONED_THREADS_MAX {
         return Ok(false);
     }
     let place = match to.before {
@@ -334,25 +341,38 @@ async fn forget_gone(
     let Some(kept) = sections.find(|kept| kept.section.id == *section) else {
         return Ok(());
     };
+    let mut gone = BTreeSet::new();
     for SectionedThread { thread, .. } in kept.threads {
         if !super::is_there(shared, thread).await? {
-            forget(shared, &caller.tenant, thread).await?;
+            gone.insert(thread);
         }
     }
-    Ok(())
+    take_out_all(shared, &caller.tenant, &gone).await
 }
 
 /// A thread is gone: it is in no section any more.
 pub async fn forget(shared: &Shared, tenant: &TenantId, thread: ThreadId) -> Result<(), Refusal> {
+    take_out_all(shared, tenant, &[thread].into()).await
+}
+
+async fn take_out_all(
+    shared: &Shared,
+    tenant: &TenantId,
+    gone: &BTreeSet<ThreadId>,
+) -> Result<(), Refusal> {
+    let _one_at_a_time = shared.library.lock().await;
     records::change(shared, tenant, KINDS, |library| {
-        let mut kept = library.sections.iter();
-        let kept = kept.find(|kept| kept.place(thread).is_some()).cloned();
-        let changed = kept.map(|mut kept| {
-            kept.threads.retain(|each| each.thread != thread);
-            kept.put()
-        });
+        let is_gone = |each: &SectionedThread| gone.contains(&each.thread);
+        let mut changes = Vec::new();
+        for kept in &library.sections {
+            if kept.threads.iter().any(is_gone) {
+                let mut kept = kept.clone();
+                kept.threads.retain(|each| !is_gone(each));
+                changes.push(kept.put()?);
+            }
+        }
         Ok(RecordPlan {
-            changes: changed.into_iter().collect::<Result<_, _>>()?,
+            changes,
             outcome: (),
         })
     })
@@ -366,44 +386,4 @@ async fn change<T>(
 ) -> Result<T, Refusal> {
     let _one_at_a_time = shared.library.lock().await;
     records::change(shared, &caller.tenant, KINDS, plan).await
-}
-
-/// Says of the threads that an answer shows in which section each is.
-pub async fn show(shared: &Shared, caller: &Caller, reply: &mut Reply) -> Result<(), Refusal> {
-    match reply {
-        Reply::Thread(thread) => show_in(shared, caller, [&mut **thread]).await,
-        Reply::View(view) => show_in(shared, caller, [&mut view.thread]).await,
-        Reply::Threads(page) => show_in(shared, caller, &mut page.threads).await,
-        Reply::Turns(page) => show_in(shared, caller, [&mut page.view.thread]).await,
-        // tidy: wildcard, because nothing else shows a thread as a list has it.
-        _ => Ok(()),
-    }
-}
-
-pub async fn show_in<'a>(
-    shared: &Shared,
-    caller: &Caller,
-    threads: impl IntoIterator<Item = &'a mut Thread>,
-) -> Result<(), Refusal> {
-    let mut threads = threads.into_iter().peekable();
-    if threads.peek().is_none() {
-        return Ok(());
-    }
-    let sections = records::read(shared, &caller.tenant, KINDS).await?.sections;
-    if sections.is_empty() {
-        return Ok(());
-    }
-    for thread in threads {
-        let found = sections.iter().find_map(|kept| {
-            let place = kept.place(thread.card.id)?;
-            let entered_at = kept.threads.get(place)?.entered_at;
-            let section = kept.section.clone();
-            Some(Box::new(InSection {
-                section,
-                entered_at,
-            }))
-        });
-        thread.section = found;
-    }
-    Ok(())
 }

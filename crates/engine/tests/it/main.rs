@@ -20,6 +20,7 @@ mod efforts;
 mod endings;
 mod external;
 mod faces;
+mod git_info;
 mod grants;
 mod house;
 mod jobs;

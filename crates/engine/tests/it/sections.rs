@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use engine::Clock;
 use vocabulary::{
-    AppearanceChange, ArchivedThreads, Call, Caller, LibraryCall, LibraryReply, ListDirection,
+    ArchivedThreads, Call, Caller, FieldChange, LibraryCall, LibraryReply, ListDirection,
     NewThread, PINNED_SECTION, Refusal, Reply, Section, SectionAppearance, SectionCall,
     SectionFilter, SectionId, SectionPlace, TenantId, ThreadId, ThreadPage, ThreadQuery, Timestamp,
     Why,
@@ -209,7 +209,7 @@ async fn pages_go_on_where_they_ended_though_threads_leave() {
     assert_eq!(third.next, None);
     let wrong = page(Some("17".to_owned()), ascending);
     let refused = house.call(Call::ListThreads(wrong)).await;
-    assert_eq!(refused.unwrap_err().why, Why::invalid("cursor"));
+    assert_eq!(refused.expect_err("refused").why, Why::invalid("cursor"));
 }
 
 #[tokio::test]
@@ -234,12 +234,12 @@ async fn sections_are_renamed_and_deleted_but_for_the_pinned_one() {
             other => panic!("no section: {other:?}"),
         }
     };
-    assert_eq!(drawn(AppearanceChange::Set(green.clone())).await, green);
-    assert_eq!(drawn(AppearanceChange::Stays).await, green);
-    assert_eq!(drawn(AppearanceChange::Set(None)).await, None);
+    assert_eq!(drawn(FieldChange::Set(green.clone())).await, green);
+    assert_eq!(drawn(FieldChange::Stays).await, green);
+    assert_eq!(drawn(FieldChange::Set(None)).await, None);
     assert_eq!(house.section_of(thread).await.as_deref(), Some("Allotment"));
 
-    let stays = || AppearanceChange::Stays;
+    let stays = || FieldChange::Stays;
     let refused = house.section_call(update(PINNED_SECTION, "Mine", stays()));
     assert_eq!(field(refused.await), "section");
     let section = SectionId::new(PINNED_SECTION);
@@ -282,7 +282,7 @@ async fn what_cannot_be_moved_is_refused_and_stays_where_it_is() {
     });
     let call = SectionCall::Move { thread: two, to };
     let call = Call::Library(LibraryCall::Sections(call));
-    let refused = house.engine.call(&other, call).await.unwrap_err();
+    let refused = house.engine.call(&other, call).await.expect_err("refused");
     assert_eq!(refused.why, Why::UnknownThread);
     let call = Call::ListThreads(of(&garden, false));
     let listed = house.engine.call(&other, call).await.expect("a list");
@@ -336,4 +336,30 @@ async fn nothing_of_a_section_is_kept_with_its_threads() {
     assert!(changed.section.is_some());
     let kept = store::Store::thread(&*house.store, thread).await;
     assert_eq!(kept.expect("read").expect("there").section, None);
+}
+
+#[tokio::test]
+async fn a_section_that_is_full_makes_room_for_none_but_in_the_place_of_who_is_gone() {
+    let house = House::new("");
+    let (one, two) = (house.some_thread().await, house.some_thread().await);
+    let garden = house.made("Garden").await;
+    // As many as there may be, of which none is there but one.
+    let gone = (1..1_000_u128).map(|number| ThreadId(uuid::Uuid::from_u128(number)));
+    let members: Vec<_> = gone.chain([one]).collect();
+    let member = |thread: &ThreadId| serde_json::json!({ "thread": thread, "entered_at": 1 });
+    let threads: Vec<_> = members.iter().map(member).collect();
+    let record = serde_json::json!({ "section": garden, "threads": threads });
+    let tenant = TenantId::new(TenantId::LOCAL);
+    let kind = store::RecordKind::Section;
+    let read = store::Store::records(&*house.store, &tenant, kind).await;
+    let read = read.expect("records");
+    let change = store::RecordChange {
+        kind,
+        id: read.records[0].id.clone(),
+        value: Some(record.to_string().into()),
+    };
+    let written = store::Store::write_records(&*house.store, &tenant, read.revision, vec![change]);
+    written.await.expect("written");
+    house.put(two, &garden.id, None).await.expect("moved");
+    assert_eq!(house.ids(of(&garden.id, true)).await, [one, two]);
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::item::ThreadItem;
+use super::metadata::GitInfo;
 use super::sections::ThreadSection;
 
 /// Shared Types: Thread. Zane's client calls it ThreadInfo.
@@ -31,6 +32,9 @@ pub struct Thread<'a> {
     pub cli_version: &'static str,
     pub source: &'static str,
     pub ephemeral: bool,
+    /// Left out where it works in no repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_info: Option<GitInfo<'a>>,
     /// Left out for a thread that is in none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub section: Option<ThreadSection<'a>>,

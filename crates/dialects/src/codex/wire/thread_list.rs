@@ -7,10 +7,10 @@ use super::params::{OneOrMany, SortDirection};
 use super::sections::given;
 use super::thread::Thread;
 
-/// thread/list
+/// What all lists of threads are asked with: thread/list, thread/search.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ThreadListParams {
+pub struct ThreadPageParams {
     #[serde(default)]
     pub cursor: Option<String>,
     #[serde(default)]
@@ -21,6 +21,17 @@ pub struct ThreadListParams {
     pub sort_direction: Option<SortDirection>,
     #[serde(default)]
     pub archived: Option<bool>,
+    /// Where threads came from; none named: all.
+    #[serde(default)]
+    pub source_kinds: Option<Vec<String>>,
+}
+
+/// thread/list
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadListParams {
+    #[serde(flatten)]
+    pub page: ThreadPageParams,
     #[serde(default)]
     pub cwd: Option<OneOrMany>,
     #[serde(default)]
@@ -28,9 +39,6 @@ pub struct ThreadListParams {
     /// Providers of models; none named: all.
     #[serde(default)]
     pub model_providers: Option<Vec<String>>,
-    /// Where threads came from; none named: all.
-    #[serde(default)]
-    pub source_kinds: Option<Vec<String>>,
     /// Threads that are left out before the page is cut.
     #[serde(default)]
     pub excluded_thread_ids: Option<Vec<String>>,
@@ -85,18 +93,8 @@ pub struct ThreadListResponse<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSearchParams {
     pub search_term: String,
-    #[serde(default)]
-    pub cursor: Option<String>,
-    #[serde(default)]
-    pub limit: Option<u32>,
-    #[serde(default)]
-    pub sort_key: Option<ThreadSortKey>,
-    #[serde(default)]
-    pub sort_direction: Option<SortDirection>,
-    #[serde(default)]
-    pub archived: Option<bool>,
-    #[serde(default)]
-    pub source_kinds: Option<Vec<String>>,
+    #[serde(flatten)]
+    pub page: ThreadPageParams,
 }
 
 /// thread/search

@@ -49,6 +49,7 @@ pub fn settings() -> ThreadSettings {
         budgets: Default::default(),
         assignment: None,
         instructions: None,
+        git: None,
         effort: None,
         verbosity: None,
         summary: None,

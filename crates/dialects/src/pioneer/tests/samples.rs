@@ -40,6 +40,7 @@ pub fn thread() -> Thread {
             budgets: Default::default(),
             assignment: None,
             instructions: None,
+            git: None,
             effort: None,
             verbosity: None,
             summary: None,

@@ -48,6 +48,7 @@ pub fn a_thread(number: u64) -> Thread {
             budgets: Default::default(),
             assignment: None,
             instructions: None,
+            git: None,
         },
         status: Status::Ready,
         archived: false,

@@ -3,10 +3,10 @@
 use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
-    Answer, AppearanceChange, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause,
-    Changed, Changes, CheckpointCall, CheckpointId, ExecCommand, FileCall, FileUpload, GrantScope,
-    Idempotency, Image, LibraryCall, McpCall, MemberCall, NewThread, ReviewTarget, Role,
-    RunCommand, RunShell, SandboxMode, Secret, SectionAppearance, SectionCall, SectionFilter,
+    Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changed, Changes,
+    CheckpointCall, CheckpointId, ExecCommand, FieldChange, FileCall, FileUpload, GitInfoChange,
+    GrantScope, Idempotency, Image, LibraryCall, McpCall, MemberCall, NewThread, ReviewTarget,
+    Role, RunCommand, RunShell, SandboxMode, Secret, SectionAppearance, SectionCall, SectionFilter,
     SectionId, SectionPlace, Seq, SignInCall, SkillCall, StartReview, StartTurn, SteerTurn,
     TerminalCall, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
 };
@@ -22,6 +22,11 @@ fn changes() -> Changes {
         network: Some(true),
         instructions: Some("i".to_owned()),
         budgets: Some(Box::default()),
+        git: Some(Box::new(GitInfoChange {
+            branch: FieldChange::Set(None),
+            sha: FieldChange::Set(Some("s".to_owned())),
+            origin: FieldChange::Stays,
+        })),
         ..Changes::default()
     }
 }
@@ -254,7 +259,7 @@ fn of_sections() -> Vec<SectionCall> {
         SectionCall::Update {
             section: section.clone(),
             name,
-            appearance: AppearanceChange::Set(None),
+            appearance: FieldChange::Set(None),
         },
         SectionCall::Delete { section },
         SectionCall::Move {
