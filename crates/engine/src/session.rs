@@ -156,7 +156,7 @@ impl Session {
                 None => return Ok(RoundOutcome::End(Ended::Asleep)),
             },
             count = receive(&mut self.turn, &mut facts) => self.take_in(count, facts)?,
-            note = self.supplies.jobs.next_note() => self.job_ended(note)?,
+            end = self.supplies.jobs.next_end() => self.job_ended(end)?,
             () = self.recorder.outbox.left.notified() => {
                 self.resting.idle_since = Instant::now();
                 self.asking.unattended_since = self.resting.idle_since;

@@ -136,6 +136,7 @@ impl TurnTrace {
             ToolFact::Reached
             | ToolFact::Wrote { .. }
             | ToolFact::Interacted { .. }
+            | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => {}
         }

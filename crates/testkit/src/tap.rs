@@ -1,13 +1,20 @@
 //! Stands between a WebSocket client and the server, keeps every frame, and can be led to another server.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use anyhow::Context;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{accept_async, client_async};
+
+/// How long a frame may take to come by.
+const LIMIT: Duration = Duration::from_secs(20);
 
 pub struct SocketTap {
     port: u16,
@@ -21,6 +28,8 @@ struct TapState {
     path: String,
     connections: usize,
     frames: Vec<TappedFrame>,
+    /// How many there are.
+    count: watch::Sender<usize>,
 }
 
 /// One frame, and who sent it.
@@ -42,6 +51,7 @@ impl SocketTap {
             path: path.to_owned(),
             connections: 0,
             frames: Vec::new(),
+            count: watch::Sender::new(0),
         }));
         let shared = Arc::clone(&state);
         let accepting = tokio::spawn(async move {
@@ -72,6 +82,19 @@ impl SocketTap {
     /// All frames so far, in the order in which they came by.
     pub fn frames(&self) -> Vec<TappedFrame> {
         locked(&self.state).frames.clone()
+    }
+
+    /// Waits for a frame that came by or will.
+    pub async fn sees(
+        &self,
+        what: &str,
+        wanted: impl Fn(&TappedFrame) -> bool,
+    ) -> anyhow::Result<()> {
+        let mut count = locked(&self.state).count.subscribe();
+        let is_there = |_: &usize| locked(&self.state).frames.iter().any(&wanted);
+        let seen = timeout(LIMIT, count.wait_for(is_there)).await;
+        seen.with_context(|| format!("{what}: not within {LIMIT:?}"))??;
+        Ok(())
     }
 }
 
@@ -104,11 +127,16 @@ async fn tap(stream: TcpStream, state: &Mutex<TapState>) -> anyhow::Result<()> {
         let Ok(Ok(frame)) = message.to_text().map(serde_json::from_str::<Value>) else {
             return;
         };
-        locked(state).frames.push(TappedFrame {
+        let mut state = locked(state);
+        state.frames.push(TappedFrame {
             connection,
             by_server,
             frame,
         });
+        let (count, frames) = (state.count.clone(), state.frames.len());
+        // Who waits looks at the frames.
+        drop(state);
+        count.send_replace(frames);
     };
     let up = async {
         while let Some(Ok(message)) = from_client.next().await {

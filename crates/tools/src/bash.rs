@@ -40,7 +40,8 @@ use order::{BashOrder, COMMAND_CHARS_MAX, TIMEOUT_SECONDS_MAX};
 use report::CommandEnd;
 pub(crate) use within::run_within;
 
-const FENCE_TRIES: usize = 3;
+/// On a machine where sockets come and go quickly one of them can be gone each time.
+const FENCE_TRIES: usize = 8;
 /// What `timeout` answers for a command that took too long.
 pub(crate) const EXIT_TIMED_OUT: i32 = 124;
 

@@ -231,7 +231,7 @@ async fn write(cx: &ToolCx, order: &JobOrder<'_>, job: &BackgroundJob) -> Result
 
 /// People see that a command is typed to, or waited for.
 async fn interacted(cx: &ToolCx, job: &BackgroundJob, stdin: &str) {
-    if let Some(call) = &job.call {
+    if let Some(call) = job.started_by() {
         let host = &cx.host;
         host.interacted(Arc::clone(call), job.id, stdin.to_owned())
             .await;

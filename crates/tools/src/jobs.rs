@@ -14,6 +14,7 @@ use vocabulary::{BackgroundTerminal, ToolCall};
 
 use crate::bash::command::{self, RunningCommand};
 use crate::{Sandbox, Scope};
+pub use job::JobEnd;
 pub(crate) use job::{BackgroundJob, JobFence, JobReach, JobStart};
 pub(crate) use network::ThreadNetwork;
 use network::ThreadNetworks;
@@ -47,7 +48,7 @@ struct JobRows {
     last: u32,
     jobs: Vec<Arc<BackgroundJob>>,
     /// What people are still to be told.
-    notes: VecDeque<String>,
+    ends: VecDeque<JobEnd>,
 }
 
 impl JobTable {
@@ -125,15 +126,15 @@ impl Jobs {
     /// Whether none runs and people were told of all that ended.
     pub fn at_rest(&self) -> bool {
         let rows = self.table.rows();
-        rows.running() == 0 && rows.notes.is_empty()
+        rows.running() == 0 && rows.ends.is_empty()
     }
 
     /// The next that people are to be told: how a job ended.
-    pub async fn next_note(&self) -> String {
+    pub async fn next_end(&self) -> JobEnd {
         loop {
             let ended = self.table.ended.notified();
-            if let Some(note) = self.table.rows().notes.pop_front() {
-                return note;
+            if let Some(end) = self.table.rows().ends.pop_front() {
+                return end;
             }
             ended.await;
         }
@@ -167,7 +168,7 @@ impl Jobs {
         let job = self.find(id).filter(|job| job.is_running());
         let job = job.ok_or_else(|| "it does not run".to_owned())?;
         job.type_to(text).await?;
-        Ok(job.call.clone())
+        Ok(job.started_by().cloned())
     }
 
     /// Which jobs run, for a model that begins a turn.
@@ -213,10 +214,7 @@ async fn watch(
         return;
     };
     if let Some(job) = table.find(id) {
-        table
-            .rows()
-            .notes
-            .push_back(format!("[job] {}", job.news()));
+        table.rows().ends.push_back(job.end());
     }
     table.ended.notify_waiters();
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use vocabulary::{
-    Effects, FileChange, OutputStream, PlanStep, Question, Subject, ToolCall, ToolOutput,
+    Effects, FileChange, OutputStream, PlanStep, Question, StreamTag, Subject, ToolCall, ToolOutput,
 };
 
 pub mod agent_files;
@@ -69,7 +69,7 @@ mod write;
 
 pub use bash::environment::secret_variables;
 pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
-pub use jobs::Jobs;
+pub use jobs::{JobEnd, Jobs};
 pub use project_defaults::ProjectDefaults;
 pub use sandbox::Sandbox;
 pub use seen::SeenFiles;
@@ -261,13 +261,20 @@ pub struct ToolCx {
     pub web: Arc<Web>,
 }
 
+/// A call, and where in its conversation it is.
+#[derive(Clone, Debug)]
+pub struct PlacedCall {
+    pub tag: StreamTag,
+    pub call: Arc<ToolCall>,
+}
+
 /// The agent's side of a tool: what only it can do.
 #[async_trait]
 pub trait Host: Send + Sync {
     /// Shows output as it comes.
     async fn output(&self, stream: OutputStream, text: String);
     /// The call that is made, where it is one of a conversation.
-    fn call(&self) -> Option<Arc<ToolCall>> {
+    fn call(&self) -> Option<PlacedCall> {
         None
     }
     /// Somebody typed to a command that another call started; nothing: its output is waited for.

@@ -89,7 +89,7 @@ impl Serialize for ToolEvent {
         }
         let (tag, what) = (&self.tag, &self.what);
         match what {
-            ToolFact::Planned { .. } => {
+            ToolFact::Planned { .. } | ToolFact::JobEnded { .. } => {
                 let call = &*self.call.without_previews();
                 WholeCall { tag, call, what }.serialize(out)
             }

@@ -321,6 +321,11 @@ pub enum ToolFact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
     },
+    /// A command that the call had left running in the background has ended. In history the call stands as
+    /// it ended itself.
+    JobEnded {
+        outcome: ToolOutcome,
+    },
 }
 
 impl ToolFact {
@@ -333,6 +338,7 @@ impl ToolFact {
             ToolFact::Reached
             | ToolFact::Wrote { .. }
             | ToolFact::Interacted { .. }
+            | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. } => false,
         }
     }

@@ -27,6 +27,16 @@ fn chat_approvals_a_question_and_stopping() {
         person.say("echo bonjour", "• bonjour").await?;
         // Once, for the session, no, and no with an end to the turn.
         let remove = |what: &str| format!("tool bash {{\"command\":\"rm -rf {what}\"}}");
+        // What is asked for is shown as it would run, whatever it consists of.
+        let lines = "one # all of it\\necho \\\"two  words\\\"; ls";
+        person
+            .say(&remove(lines), "$ rm -rf one # all of it")
+            .await?;
+        person.sees("\n  echo \"two  words\"; ls\n").await?;
+        person
+            .press("d", "You did not approve codex to run rm -rf one")
+            .await?;
+        person.rests().await?;
         person.say(&remove("one"), "$ rm -rf one").await?;
         person
             .press("y", "You approved codex to run rm -rf one this time")
@@ -66,9 +76,7 @@ fn chat_approvals_a_question_and_stopping() {
         let wait = "tool bash {\"command\":\"until test -e go; do sleep 0.1; done\"}";
         person.say(wait, "Running until test -e go").await?;
         person.say("echo and more", "echo and more").await?;
-        person
-            .until("it is taken", |_| desk.took("turn/steer"))
-            .await?;
+        desk.takes("turn/steer").await?;
         desk.scratch.write("go", "")?;
         person.sees("• and more").await?;
         person.rests().await?;

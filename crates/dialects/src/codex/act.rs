@@ -6,12 +6,13 @@ use vocabulary::{Answer, Call, Changes, NewThread, ThreadId};
 use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::hear::{CodexRequest, repeated};
 use super::new_thread::WantedThread;
+use super::permissions::REVIEWER;
 use super::refuse::CodexError;
 use super::settings::INSTRUCTIONS_BYTES_MAX;
 use super::wire::params::{InitializeParams, ThreadStartParams};
 use super::wire::results::{
-    ConfigRequirementsReadResponse, InitializeResponse, ThreadUnsubscribeResponse,
-    UnsubscribeStatus,
+    ConfigRequirements, ConfigRequirementsReadResponse, InitializeResponse,
+    ThreadUnsubscribeResponse, UnsubscribeStatus,
 };
 use super::{Codex, asks, platform, respond, send, show};
 use crate::Action;
@@ -37,7 +38,9 @@ impl Codex {
             CodexRequest::Config(request) => return self.config(out, id, request),
             CodexRequest::Inventory(request) => return self.inventory(out, id, request),
             CodexRequest::ConfigRequirementsRead => {
-                let requirements = None;
+                let requirements = ConfigRequirements {
+                    allowed_approvals_reviewers: [REVIEWER],
+                };
                 let answer = ConfigRequirementsReadResponse { requirements };
                 send(out, respond(&id, &answer));
             }
@@ -140,7 +143,8 @@ impl Codex {
         }
         let client = repeated(&params.client_info.name);
         let answer = InitializeResponse {
-            user_agent: format!("dragoman/{} ({client})", env!("CARGO_PKG_VERSION")),
+            // The terminal client takes what is behind a slash for a version of Codex.
+            user_agent: format!("dragoman {} ({client})", env!("CARGO_PKG_VERSION")),
             codex_home: self.home.to_string_lossy(),
             platform_family: platform::FAMILY,
             platform_os: platform::OS,

@@ -89,6 +89,7 @@ impl<'a> Story<'a> {
                     | ToolFact::Started
                     | ToolFact::Wrote { .. }
                     | ToolFact::Interacted { .. }
+                    | ToolFact::JobEnded { .. }
                     | ToolFact::Progressed { .. }
                     | ToolFact::Exited { .. } => {}
                 }

@@ -14,6 +14,9 @@ use super::refuse::CodexError;
 use super::wire::results::SandboxPolicy;
 use super::wire::settings::{ActivePermissionProfile, PermissionProfileSummary};
 
+/// Who is asked for approval. Models judge each other elsewhere; here people do.
+pub const REVIEWER: &str = "user";
+
 /// What a request sets, read but for what depends on its thread.
 #[derive(Clone, Debug, Default)]
 pub struct RequestedPermissions {

@@ -5,7 +5,7 @@ use vocabulary::{AgentMode, Call, Catalog, Changes, NamedModel, Refusal, Reply, 
 use super::act::parse;
 use super::calls::CodexPurpose;
 use super::listening::KnownThread;
-use super::permissions::{self, PermissionFields, RequestedPermissions};
+use super::permissions::{self, PermissionFields, REVIEWER, RequestedPermissions};
 use super::refuse::CodexError;
 use super::tell::notify;
 use super::wire::params::{CollaborationMode, CollaborationSettings};
@@ -210,7 +210,7 @@ impl Codex {
             thread_settings: CodexThreadSettings {
                 cwd: known.card.directory.to_string_lossy(),
                 approval_policy: permissions::approval_policy_in_force(self.endpoint, settings),
-                approvals_reviewer: "user",
+                approvals_reviewer: REVIEWER,
                 sandbox_policy: permissions::sandbox_in_force(settings, view.sandbox),
                 active_permission_profile: permissions::active_profile(settings, view.sandbox),
                 model,
@@ -319,7 +319,7 @@ impl WantedSettings {
         if params
             .approvals_reviewer
             .as_deref()
-            .is_some_and(|who| who != "user")
+            .is_some_and(|who| who != REVIEWER)
         {
             return Err(refused(
                 "approvalsReviewer: expected user; nobody else answers here",

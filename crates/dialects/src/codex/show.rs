@@ -73,7 +73,7 @@ pub fn opened<'a>(
         model_provider: &known.settings.model.provider,
         cwd: known.card.directory.to_string_lossy(),
         approval_policy: permissions::approval_policy_in_force(speaking.endpoint, &known.settings),
-        approvals_reviewer: "user",
+        approvals_reviewer: permissions::REVIEWER,
         sandbox: permissions::sandbox_in_force(&known.settings, view.sandbox),
         active_permission_profile: permissions::active_profile(&known.settings, view.sandbox),
         reasoning_effort: view.effort.as_deref(),

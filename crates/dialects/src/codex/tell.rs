@@ -143,6 +143,9 @@ fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
             outcome,
             duration_ms,
         } => {
+            if told.endpoint == Endpoint::Codex && items::runs_on(call, outcome) {
+                return Vec::new();
+            }
             let diff = stream::diffed(told, tag, call, outcome);
             let shown = CallProgress::Ended(outcome, *duration_ms);
             let is_whole = searches::is_told_at_its_end(call, shown);
@@ -164,7 +167,14 @@ fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
         ToolFact::Interacted { process, stdin } => {
             Some(terminals::interacted(told, tag, call, *process, stdin))
         }
+        ToolFact::JobEnded { outcome }
+            if told.endpoint == Endpoint::Codex && items::is_background(call) =>
+        {
+            item(CallProgress::Ended(outcome, None))
+                .map(|item| items::completed(told, &tag.turn, item))
+        }
         ToolFact::Planned { .. }
+        | ToolFact::JobEnded { .. }
         | ToolFact::Started
         | ToolFact::Wrote { .. }
         | ToolFact::Progressed { .. }

@@ -117,6 +117,7 @@ fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
             | ToolFact::Started
             | ToolFact::Wrote { .. }
             | ToolFact::Interacted { .. }
+            | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => None,
         },

@@ -178,6 +178,7 @@ fn tool(chunks: Chunks<'_>, call: &ToolCall, what: &ToolFact) -> Vec<Frame> {
         | ToolFact::Started
         | ToolFact::Wrote { .. }
         | ToolFact::Interacted { .. }
+        | ToolFact::JobEnded { .. }
         | ToolFact::Progressed { .. }
         | ToolFact::Exited { .. } => Vec::new(),
     }

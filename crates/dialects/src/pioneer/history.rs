@@ -289,6 +289,7 @@ fn payloads<'a>(
                 | ToolFact::Started
                 | ToolFact::Wrote { .. }
                 | ToolFact::Interacted { .. }
+                | ToolFact::JobEnded { .. }
                 | ToolFact::Progressed { .. }
                 | ToolFact::Exited { .. } => return None,
             };

@@ -167,6 +167,7 @@ impl Teller<'_> {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Interacted { .. }
+            | ToolFact::JobEnded { .. }
             | ToolFact::Exited { .. } => return Vec::new(),
         }]
     }

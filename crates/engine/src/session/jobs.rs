@@ -1,7 +1,8 @@
 //! A session and the commands in its background: people are told of their ends, and they end with it.
 
 use tokio::time::Instant;
-use vocabulary::{Fact, NoteFact, Refusal, Status};
+use tools::PlacedCall;
+use vocabulary::{Fact, NoteFact, Refusal, Status, ToolFact};
 
 use super::Session;
 
@@ -12,8 +13,12 @@ const WITH_SERVER: &str = "ended with the server";
 
 impl Session {
     /// Tells people; the model learns of it at its next step.
-    pub(super) fn job_ended(&mut self, line: String) -> Result<(), Refusal> {
+    pub(super) fn job_ended(&mut self, end: tools::JobEnd) -> Result<(), Refusal> {
         self.resting.idle_since = Instant::now();
+        if let Some((PlacedCall { tag, call }, outcome)) = end.call {
+            self.record(Fact::tool(tag, call, ToolFact::JobEnded { outcome }))?;
+        }
+        let line = end.note;
         self.record(Fact::Note(NoteFact::Logged { line }))?;
         Ok(())
     }

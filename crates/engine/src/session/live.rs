@@ -100,6 +100,7 @@ impl Live {
                 ToolFact::Reached
                 | ToolFact::Started
                 | ToolFact::Interacted { .. }
+                | ToolFact::JobEnded { .. }
                 | ToolFact::Progressed { .. }
                 | ToolFact::Exited { .. } => {}
             },

@@ -300,6 +300,7 @@ impl ThreadState {
             ToolFact::Reached
             | ToolFact::Wrote { .. }
             | ToolFact::Interacted { .. }
+            | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => {}
         }
@@ -369,6 +370,7 @@ impl ThreadState {
                     | ToolFact::Started
                     | ToolFact::Wrote { .. }
                     | ToolFact::Interacted { .. }
+| ToolFact::JobEnded { .. }
                     | ToolFact::Progressed { .. }
                     | ToolFact::Exited { .. } => return None,
                 };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::Instant;
-use tools::{Failure, Host, Scope, SpawnRequest, Tool, ToolCx, normalize};
+use tools::{Failure, Host, PlacedCall, Scope, SpawnRequest, Tool, ToolCx, normalize};
 use vocabulary::{
     Answer, AskKind, Closing, Fact, FileChange, FilePreview, FileSubject, OutputStream, PlanStep,
     Question, StreamTag, Subject, ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
@@ -242,8 +242,11 @@ impl Host for CallHost {
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
     }
 
-    fn call(&self) -> Option<Arc<ToolCall>> {
-        Some(Arc::clone(&self.call))
+    fn call(&self) -> Option<PlacedCall> {
+        Some(PlacedCall {
+            tag: self.tag.clone(),
+            call: Arc::clone(&self.call),
+        })
     }
 
     async fn interacted(&self, started_by: Arc<ToolCall>, process: u32, stdin: String) {

@@ -91,6 +91,7 @@ fn words(ear: &Ear) -> Vec<String> {
             }),
             ToolFact::Reached
             | ToolFact::Interacted { .. }
+            | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => None,
         },

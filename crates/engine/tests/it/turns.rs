@@ -90,6 +90,10 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
             ..
         }) => "interacted",
         Fact::Tool(ToolEvent {
+            what: ToolFact::JobEnded { .. },
+            ..
+        }) => "job ended",
+        Fact::Tool(ToolEvent {
             what: ToolFact::Progressed { .. },
             ..
         }) => "tool progressed",

@@ -155,7 +155,12 @@ impl Codex {
                 self.request(Expects::Result, "thread/backgroundTerminals/list", &only)
             }
             OrderDeed::Clean => {
-                self.request(Expects::Result, "thread/backgroundTerminals/clean", &only)
+                let expects = match self.form {
+                    // Behind the result the commands' ends are told.
+                    Form::Codex => Expects::Told,
+                    Form::Zane => Expects::Result,
+                };
+                self.request(expects, "thread/backgroundTerminals/clean", &only)
             }
             OrderDeed::Type(text) => {
                 let params = json!({ "threadId": thread, "processId": "1", "text": text });
@@ -227,6 +232,9 @@ impl Codex {
                 Vec::new()
             }
             "turn/completed" => vec![Signal::Rest],
+            "item/completed" if params["item"]["source"] == "unifiedExecStartup" => {
+                vec![Signal::Done]
+            }
             "thread/name/updated" | "thread/archived" | "thread/unarchived" | "thread/deleted" => {
                 vec![Signal::Done]
             }

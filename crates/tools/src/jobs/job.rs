@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
-use vocabulary::{BackgroundTerminal, ToolCall};
+use vocabulary::{BackgroundTerminal, ToolCall, ToolOutcome, ToolOutput};
 
-use crate::Scope;
 use crate::bash::command::{EndedBy, NoEnd, RunningCommand, Waited};
 use crate::bash::{note_of_stopped, report};
 use crate::sandbox::Mode;
+use crate::{PlacedCall, Scope};
 
 /// How much of a command line is shown in lists.
 const LINE_CHARS_MAX: usize = 80;
@@ -54,15 +54,23 @@ pub(crate) struct JobStart {
     /// Where it runs.
     pub directory: PathBuf,
     /// The call that started it.
-    pub call: Option<Arc<ToolCall>>,
+    pub call: Option<PlacedCall>,
     pub fence: JobFence,
+}
+
+/// How a job ended.
+pub struct JobEnd {
+    /// For people, in one line.
+    pub note: String,
+    /// The call that started it, and what came of it after all.
+    pub call: Option<(PlacedCall, ToolOutcome)>,
 }
 
 pub(crate) struct BackgroundJob {
     pub id: u32,
     line: String,
     directory: PathBuf,
-    pub call: Option<Arc<ToolCall>>,
+    call: Option<PlacedCall>,
     /// What a person typed to it, as far as the model does not know.
     typed: Mutex<Vec<String>>,
     pub fence: JobFence,
@@ -90,6 +98,10 @@ impl BackgroundJob {
             end_is_known: AtomicBool::new(false),
             _watch: watch,
         }
+    }
+
+    pub fn started_by(&self) -> Option<&Arc<ToolCall>> {
+        self.call.as_ref().map(|placed| &placed.call)
     }
 
     pub fn is_running(&self) -> bool {
@@ -186,6 +198,28 @@ impl BackgroundJob {
         }
     }
 
+    /// The same for people and for who shows the call that started it.
+    pub fn end(&self) -> JobEnd {
+        let outcome = |command: &RunningCommand| match command.end()? {
+            Ok(end) => Some(ToolOutcome::Succeeded(ToolOutput::Command {
+                // The rest of its output is the model's to read.
+                stdout: format!("[{}]\n", end.heading()),
+                stderr: String::new(),
+                exit_code: end.exit_code,
+                duration_ms: u64::try_from(end.duration.as_millis()).unwrap_or(u64::MAX),
+                model_text: None,
+            })),
+            Err(no_end) => Some(ToolOutcome::Failed {
+                error: lost(&no_end),
+            }),
+        };
+        let call = self.call.clone();
+        JobEnd {
+            note: format!("[job] {}", self.news()),
+            call: call.zip(outcome(&self.command)),
+        }
+    }
+
     /// The same for the model, if it does not know yet.
     pub fn take_news(&self) -> Option<String> {
         let is_news = !self.is_running() && !self.end_is_known.swap(true, Ordering::Relaxed);
@@ -220,7 +254,7 @@ impl BackgroundJob {
     pub fn as_terminal(&self) -> BackgroundTerminal {
         BackgroundTerminal {
             process: self.id,
-            item: self.call.as_ref().map(|call| call.item.clone()),
+            item: self.started_by().map(|call| call.item.clone()),
             line: self.line.clone(),
             directory: self.directory.clone(),
         }

@@ -70,9 +70,10 @@ async fn a_command_that_passes_its_timeout_is_moved_and_its_end_can_be_waited_fo
     let waited = job(&cx, json!({"action": "wait", "id": 1})).await;
     assert_eq!(timeless(&waited), "job 1 · exit 7 · T s\non");
     assert_eq!(cx.jobs.take_news(), [""; 0], "the model has seen the end");
-    let note = tokio::time::timeout(PATIENCE, cx.jobs.next_note())
+    let end = tokio::time::timeout(PATIENCE, cx.jobs.next_end())
         .await
         .unwrap();
+    let note = end.note;
     assert!(
         note.starts_with("[job] job 1 ended: exit 7 after "),
         "{note}"
@@ -93,7 +94,7 @@ async fn the_model_is_told_once_of_an_end_that_it_has_not_seen() {
         "job 1 · running · T s · mkfifo go; read line < go"
     );
     std::fs::write(scratch.path("go"), "on\n").unwrap();
-    tokio::time::timeout(PATIENCE, cx.jobs.next_note())
+    tokio::time::timeout(PATIENCE, cx.jobs.next_end())
         .await
         .unwrap();
     let news = cx.jobs.take_news();

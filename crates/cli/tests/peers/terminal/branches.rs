@@ -51,6 +51,11 @@ fn the_last_thread_is_resumed_forked_and_taken_back() {
             "the fork went into the thread"
         );
         person.leaves(&[]).await?;
+        // Those that there are, the fork before what it was forked from.
+        let mut person = desk.sit_down(&["resume"])?;
+        person.sees("1 / 2").await?;
+        person.press(key::ENTER, "• in the fork").await?;
+        person.leaves(&[]).await?;
         desk.judged().await
     });
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 use testkit::process::Launch;
+use testkit::service::ServedService;
 use testkit::tap::{SocketTap, TappedFrame};
 use testkit::terminal::{WatchedTerminal, key};
 use testkit::{Process, Scratch};
 use tokio::process::Command;
 
-use crate::DRAGOMAN;
 use crate::codex_schema::{CodexJudge, binary};
+use crate::{DRAGOMAN, KEY};
 
 /// How the client marks lines that tell of an error.
 const ERROR: &str = "■";
@@ -35,6 +36,24 @@ impl CodexDesk {
     /// The model is the rehearsal, which does what it is told.
     pub async fn open() -> anyhow::Result<Self> {
         let scratch = Scratch::new()?;
+        let launch = Launch::new(DRAGOMAN, &scratch);
+        Self::open_with(scratch, &launch).await
+    }
+
+    /// Beside the rehearsal there are the models of this service.
+    pub async fn open_beside(service: &ServedService) -> anyhow::Result<Self> {
+        let scratch = Scratch::new()?;
+        let config = scratch.home().join("config");
+        std::fs::create_dir_all(&config)?;
+        let (id, url) = (service.vendor().id(), service.url());
+        let catalog = format!("[[provider]]\nid = \"{id}\"\nbase_url = \"{url}\"\n");
+        std::fs::write(config.join("catalog.toml"), catalog)?;
+        let name = format!("{}_API_KEY", id.to_uppercase());
+        let launch = Launch::new(DRAGOMAN, &scratch).variable(&name, KEY);
+        Self::open_with(scratch, &launch).await
+    }
+
+    async fn open_with(scratch: Scratch, launch: &Launch) -> anyhow::Result<Self> {
         let codex = scratch.user().join(".codex");
         std::fs::create_dir(&codex)?;
         let project = scratch.workspace().display();
@@ -48,7 +67,7 @@ impl CodexDesk {
             .arg(scratch.workspace())
             .status()?;
         ensure!(git.success(), "no repository");
-        let server = Process::start(&Launch::new(DRAGOMAN, &scratch)).await?;
+        let server = Process::start(launch).await?;
         let tap = Arc::new(SocketTap::start(server.port(), "/codex").await?);
         Ok(Self {
             server,
@@ -114,19 +133,18 @@ impl CodexDesk {
         Ok(opened.next().context("no thread was made")?.to_owned())
     }
 
-    /// Whether something of this kind was asked for and not refused.
-    pub fn took(&self, method: &str) -> bool {
-        let frames = self.tap.frames();
-        let asked = frames
-            .iter()
-            .find(|tapped| tapped.frame["method"] == method);
-        asked.is_some_and(|asked| {
-            let mut told = frames.iter().filter(|tapped| tapped.by_server);
-            told.any(|told| {
-                let same = told.frame["id"] == asked.frame["id"];
-                same && told.connection == asked.connection && told.frame.get("result").is_some()
-            })
-        })
+    /// Waits until something of this kind is asked for and not refused.
+    pub async fn takes(&self, method: &str) -> anyhow::Result<()> {
+        let asked = |tapped: &TappedFrame| tapped.frame["method"] == method;
+        self.tap.sees(method, asked).await?;
+        let asked = self.tap.frames().into_iter().rfind(asked);
+        let asked = asked.context("it came by")?;
+        let answers = |tapped: &TappedFrame| {
+            let is_same = tapped.frame["id"] == asked.frame["id"];
+            let is_same = is_same && tapped.connection == asked.connection;
+            is_same && tapped.by_server && tapped.frame.get("result").is_some()
+        };
+        self.tap.sees(&asked.frame.to_string(), answers).await
     }
 
     /// All that we said is as the client's schemas want it, and nothing that it asked for was refused.

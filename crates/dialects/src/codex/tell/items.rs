@@ -221,6 +221,18 @@ fn status(shown: CallProgress<'_>) -> ItemStatus {
     }
 }
 
+/// Whether a command is meant to run on in the background.
+pub fn is_background(call: &ToolCall) -> bool {
+    call.is_command() && call.input["background"] == true
+}
+
+/// Whether it does: the terminal client lists what has no end yet as a background terminal. A command that
+/// ended at once, or never began, has given more than a text.
+pub fn runs_on(call: &ToolCall, outcome: &ToolOutcome) -> bool {
+    let is_left = matches!(outcome, ToolOutcome::Succeeded(ToolOutput::Text(_)));
+    is_left && is_background(call)
+}
+
 /// A command line as an endpoint's clients read it. The app-server's split the text into words and
 /// unwrap the shell's, so that only a quoted line is shown as it is.
 pub fn command_line(endpoint: Endpoint, line: &str) -> Cow<'_, str> {
@@ -254,9 +266,10 @@ fn command<'a>(
         id: call.item.as_str(),
         command: command_line(endpoint, command),
         cwd,
-        source: match call.by_user {
-            true => "userShell",
-            false => "agent",
+        source: match endpoint {
+            _ if call.by_user => "userShell",
+            Endpoint::Codex if is_background(call) => "unifiedExecStartup",
+            Endpoint::Codex | Endpoint::Zane => "agent",
         },
         status: status(shown),
         command_actions: vec![CommandAction::Unknown { command }],

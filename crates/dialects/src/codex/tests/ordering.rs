@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vocabulary::{
     BackgroundTerminal, Call, Cause, ExecOutput, Fact, Item, ItemFact, ItemId, Refusal, Reply,
     ReviewTarget, SandboxMode, StartedTurn, TerminalCall, TerminalReply, ThreadId, ToolCall,
-    ToolFact, TurnFact, TurnId, UserInput, Why,
+    ToolFact, ToolOutcome, ToolOutput, TurnFact, TurnId, UserInput, Why,
 };
 
 use super::stub::{Stub, THREAD, bash, tag};
@@ -354,4 +354,48 @@ fn a_users_own_command_and_who_types_to_one_are_told_as_what_they_are() {
         told[0]["params"],
         json!({"threadId": THREAD, "turnId": "t1", "itemId": "i1", "processId": "3", "stdin": "y\n"})
     );
+}
+
+/// The terminal client lists what has begun and not ended as a background terminal.
+#[test]
+fn a_command_in_the_background_is_an_item_until_it_ends() {
+    let call = Arc::new(ToolCall {
+        input: json!({"command": "ls", "background": true}),
+        ..bash()
+    });
+    let left = ToolFact::Finished {
+        outcome: ToolOutcome::Succeeded(ToolOutput::Text("running as job 1".to_owned())),
+        duration_ms: Some(1),
+    };
+    let ended = ToolFact::JobEnded {
+        outcome: ToolOutcome::Succeeded(ToolOutput::Command {
+            stdout: "[job 1 ended]\n".to_owned(),
+            stderr: String::new(),
+            exit_code: 7,
+            duration_ms: 2_000,
+            model_text: None,
+        }),
+    };
+    let mut stub = Stub::started(Endpoint::Codex);
+    let mut tell = |what: ToolFact| stub.tell(Fact::tool(tag(), Arc::clone(&call), what));
+    let told = tell(ToolFact::Reached);
+    assert_eq!(told[0]["params"]["item"]["source"], "unifiedExecStartup");
+    assert_eq!(tell(left.clone()), Vec::<Value>::new());
+    let told = tell(ended.clone());
+    assert_eq!(told[0]["method"], "item/completed");
+    let item = &told[0]["params"]["item"];
+    let shown = ["status", "exitCode", "durationMs", "aggregatedOutput"].map(|name| &item[name]);
+    assert_eq!(json!(shown), json!(["failed", 7, 2_000, "[job 1 ended]\n"]));
+    // One that went on by itself is over when its call is, and so it is for Zane.
+    let mut stub = Stub::started(Endpoint::Codex);
+    let bash = Arc::new(bash());
+    let told = stub.tell(Fact::tool(tag(), Arc::clone(&bash), left.clone()));
+    assert_eq!(told[0]["method"], "item/completed");
+    let told = stub.tell(Fact::tool(tag(), bash, ended.clone()));
+    assert_eq!(told, Vec::<Value>::new());
+    let mut stub = Stub::started(Endpoint::Zane);
+    let told = stub.tell(Fact::tool(tag(), Arc::clone(&call), left));
+    assert_eq!(told[0]["method"], "item/completed");
+    let told = stub.tell(Fact::tool(tag(), call, ended));
+    assert_eq!(told, Vec::<Value>::new());
 }

@@ -78,10 +78,17 @@ pub struct ReasoningEffortOption<'a> {
     pub description: &'static str,
 }
 
-/// configRequirements/read: nothing is prescribed.
+/// configRequirements/read
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct ConfigRequirementsReadResponse {
-    pub requirements: Option<Empty>,
+    pub requirements: ConfigRequirements,
+}
+
+/// What clients need not offer, as it would be refused.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigRequirements {
+    pub allowed_approvals_reviewers: [&'static str; 1],
 }
 
 /// collaborationMode/list

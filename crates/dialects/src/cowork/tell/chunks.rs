@@ -137,6 +137,7 @@ pub fn count(fact: &Fact) -> u32 {
             | ToolFact::Started
             | ToolFact::Wrote { .. }
             | ToolFact::Interacted { .. }
+            | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => 0,
         },

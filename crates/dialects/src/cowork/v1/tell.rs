@@ -70,6 +70,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             | ToolFact::Started
             | ToolFact::Wrote { .. }
             | ToolFact::Interacted { .. }
+            | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => Vec::new(),
         },

@@ -21,6 +21,7 @@ impl<'a> At<'a> {
             | ToolFact::Started
             | ToolFact::Wrote { .. }
             | ToolFact::Interacted { .. }
+            | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. } => None,
         }
     }

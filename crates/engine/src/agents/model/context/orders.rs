@@ -63,6 +63,7 @@ impl Reading {
             | ToolFact::Started
             | ToolFact::Wrote { .. }
             | ToolFact::Interacted { .. }
+            | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
             | ToolFact::Exited { .. } => {}
         }
