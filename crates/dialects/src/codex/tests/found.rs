@@ -41,7 +41,8 @@ fn items(params: Value, numbers: &[u64], more: bool) -> (Vec<String>, Value) {
     let data = result["data"].as_array().expect("a list").iter();
     let ids = data.map(|entry| {
         let (turn, item) = (&entry["turnId"], &entry["item"]["id"]);
-        format!("{} {}", turn.as_str().unwrap(), item.as_str().unwrap())
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        format!("{} {}", text(turn), text(item))
     });
     (ids.collect(), result)
 }
