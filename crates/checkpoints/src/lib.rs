@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vocabulary::{FileChangeKind, RestoreAction, Trigger};
 
 mod blobs;
+mod copy;
 mod database;
 mod diff;
 mod lock;

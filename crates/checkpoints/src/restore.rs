@@ -1,7 +1,7 @@
 //! Puts files back as they were at a moment. Only what is kept now is ever replaced or removed: what
 //! lies there and is not kept (ignored, left out, changed since the look) stays as it is, and is told.
 
-mod apply;
+pub mod apply;
 
 use std::path::{Path, PathBuf};
 

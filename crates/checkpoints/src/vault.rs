@@ -17,8 +17,8 @@ use crate::walk::ScanScope;
 use crate::{
     EntryChange, Error, FileKind, KeptCheckpoint, LeftOut, Millis, Moment, Pruned, RestoreStep,
     Restored, Result, RetentionPolicy, ScanOutcome, ThreadHistory, ThreadOutline, VaultOptions,
-    VaultSize, VerifyReport, WorkControl, database, diff, prune, restore, scan, threads, tree,
-    verify,
+    VaultSize, VerifyReport, WorkControl, copy, database, diff, prune, restore, scan, threads,
+    tree, verify,
 };
 
 const DATABASE: &str = "vault.db";
@@ -315,6 +315,14 @@ impl Vault {
         let _nobody_works = nobody_works.ok_or(Error::TurnRunning)?;
         let alone = self.alone(work)?;
         restore::restore(self, &alone, work, thread, to, path)
+    }
+
+    /// Writes the files of a moment into a directory that is not there yet, or empty. Nothing of the
+    /// workspace is touched.
+    pub fn copy(&self, work: &WorkControl<'_>, of: Moment, to: &Path) -> Result<()> {
+        // What it reads is not pruned meanwhile.
+        let _alone = self.alone(work)?;
+        copy::copy(self, work, of, to)
     }
 
     /// Says that files will be changed here. Waits for a restore that is under way.

@@ -119,6 +119,13 @@ impl<'a> CheckpointReads<'a> {
         Ok(CheckpointReply::Diff(diff))
     }
 
+    /// Writes what the files were into a directory that is not there yet, or empty.
+    pub async fn copy(&self, of: Option<CheckpointId>, to: PathBuf) -> Result<(), Refusal> {
+        let [of] = self.moments([of]).await?;
+        let copy = move |vault: &Vault, work: &WorkControl<'_>| vault.copy(work, of, &to);
+        self.scanner.work(copy).await.map_err(refused)
+    }
+
     pub async fn history(&self, path: String) -> Result<CheckpointReply, Refusal> {
         let inside = self.known_path(&path)?;
         let history = move |vault: &Vault| vault.history(&inside);

@@ -44,6 +44,12 @@ impl Launch {
         }
     }
 
+    /// Another file to start it from.
+    pub fn binary(mut self, binary: &Path) -> Self {
+        self.binary = binary.to_path_buf();
+        self
+    }
+
     /// A further word of the command line.
     pub fn argument(mut self, word: impl Into<String>) -> Self {
         self.arguments.push(word.into());

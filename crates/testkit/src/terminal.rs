@@ -31,6 +31,10 @@ const QUESTIONS: [(&[u8], &[u8]); 5] = [
     (b"\x1b[?u", b"\x1b[?0u"),
 ];
 
+/// A program that draws says so, and when it is done (the private mode 2026 of terminals).
+const UPDATE: &[u8] = b"\x1b[?2026";
+const UPDATE_BEGINS: u8 = b'h';
+
 /// Keys that have no letter.
 pub mod key {
     pub const ENTER: &str = "\r";
@@ -49,6 +53,12 @@ pub struct WatchedTerminal {
 
 struct Shown {
     parser: vt100::Parser,
+    /// What came last, as far as it may be a part of a mark.
+    unread: Vec<u8>,
+    /// Whether the program is drawing: what stands there meanwhile is nothing to read.
+    is_drawing: bool,
+    /// As it was drawn last.
+    screen: String,
     /// How a line begins that tells of an error.
     mark: &'static str,
     errors: BTreeSet<String>,
@@ -83,6 +93,9 @@ impl WatchedTerminal {
         let person = File::from(person);
         let shown = Arc::new(Mutex::new(Shown {
             parser: vt100::Parser::new(ROWS, COLUMNS, 0),
+            unread: Vec::new(),
+            is_drawing: false,
+            screen: String::new(),
             mark,
             errors: BTreeSet::new(),
         }));
@@ -104,7 +117,7 @@ impl WatchedTerminal {
 
     /// The screen as text.
     pub fn screen(&self) -> String {
-        self.shown().parser.screen().contents()
+        self.shown().screen.clone()
     }
 
     /// Lines of errors that were ever shown.
@@ -191,17 +204,48 @@ fn follow(mut terminal: File, shown: &Mutex<Shown>, changed: &watch::Sender<u64>
                 let _ = terminal.write_all(answer);
             }
         }
-        locked(shown).heard(news);
-        changed.send_modify(|count| *count += 1);
+        let is_new = locked(shown).heard(news);
+        if is_new {
+            changed.send_modify(|count| *count += 1);
+        }
     }
 }
 
 impl Shown {
-    fn heard(&mut self, news: &[u8]) {
-        self.parser.process(news);
+    /// Gives whether there is something new to look at.
+    fn heard(&mut self, news: &[u8]) -> bool {
+        self.unread.extend_from_slice(news);
+        let mut is_new = false;
+        loop {
+            let unread = &self.unread;
+            let begins = |part: &[u8]| part.starts_with(UPDATE) && part.len() > UPDATE.len();
+            let marked = (0..unread.len()).find(|at| begins(&unread[*at..]));
+            let end = match marked {
+                Some(at) => at + UPDATE.len() + 1,
+                // The beginning of a mark may have its end in the next piece.
+                None => (0..unread.len())
+                    .find(|at| UPDATE.starts_with(&unread[*at..]))
+                    .unwrap_or(unread.len()),
+            };
+            let read: Vec<u8> = self.unread.drain(..end).collect();
+            self.parser.process(&read);
+            if marked.is_some() {
+                self.is_drawing = read.last() == Some(&UPDATE_BEGINS);
+            }
+            if !self.is_drawing {
+                self.look();
+                is_new = true;
+            }
+            if marked.is_none() {
+                return is_new;
+            }
+        }
+    }
+
+    fn look(&mut self) {
         let mark = self.mark;
-        let screen = self.parser.screen().contents();
-        let errors = screen.lines().map(str::trim);
+        self.screen = self.parser.screen().contents();
+        let errors = self.screen.lines().map(str::trim);
         let errors = errors.filter(|line| line.starts_with(mark));
         self.errors.extend(errors.map(str::to_owned));
     }
@@ -222,6 +266,19 @@ mod tests {
         let seen = ["!!", "!! no", "!! no way", "!! not", "!! other"];
         let seen = seen.map(str::to_owned).into();
         assert_eq!(whole_lines(&seen), ["!! no way", "!! not", "!! other"]);
+    }
+
+    #[tokio::test]
+    async fn what_is_being_drawn_is_not_looked_at() -> anyhow::Result<()> {
+        let script = concat!(
+            "printf '\\033[?2026h!! half'; read go; ",
+            "printf '\\033[2J\\033[H\\033[?20'; read go; printf '26lall'; read go",
+        );
+        let mut terminal = WatchedTerminal::start(shell(script), "!!")?;
+        terminal.press("\n\n")?;
+        terminal.sees("all").await?;
+        assert_eq!(terminal.errors(), Vec::<String>::new());
+        Ok(())
     }
 
     #[tokio::test]

@@ -55,7 +55,8 @@ pub(crate) async fn text(
     wanted: WantedPages,
 ) -> Result<PdfPages, String> {
     let reading = async {
-        match sandbox.launcher() {
+        let launcher = sandbox.launcher();
+        match launcher.map_err(|problem| format!("cannot be read: {problem}"))? {
             Some(binary) => apart(binary.as_os_str(), &file, wanted).await,
             // Only where there is no binary to start, as in tests of single tools.
             None => tokio::task::spawn_blocking(move || pages::read(&file, wanted))

@@ -15,6 +15,7 @@ use fence::Confinement;
 use guard::{By, Guard};
 use id_map::Mapping;
 use launcher::Orders;
+use launcher_file::LauncherFile;
 use places::Places;
 use temp::OwnFiles;
 
@@ -27,6 +28,7 @@ mod guard;
 mod id_map;
 pub(crate) mod known_places;
 pub mod launcher;
+mod launcher_file;
 mod limits;
 mod nested;
 mod network;
@@ -71,7 +73,7 @@ const NOTICE_PORTS: &str = "This kernel (before 6.7) cannot close single ports: 
 pub struct Sandbox {
     mode: Mode,
     /// The binary that can be the launcher; without it, a command is run as it is.
-    launcher: Option<PathBuf>,
+    launcher: Option<LauncherFile>,
     network: bool,
     /// The server's own, which commands never reach.
     ports: Vec<u16>,
@@ -178,7 +180,7 @@ impl Sandbox {
         let is_root = rustix::process::geteuid().is_root();
         Self {
             mode,
-            launcher: Some(launcher.to_owned()),
+            launcher: Some(LauncherFile::new(launcher)),
             root: match is_root && mode == Mode::Bubblewrap {
                 true => Root::Mapped,
                 false => Root::Kept,
@@ -230,15 +232,6 @@ impl Sandbox {
         self.own.remove_temporary();
     }
 
-    pub fn with_limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
-    }
-
-    /// Opens the network to commands, or closes it.
-    pub fn with_network(self, network: bool) -> Self {
-        Self { network, ..self }
-    }
-
     /// The ports that the server itself listens on: closed to commands, also where the network is open.
     pub fn with_ports(self, ports: Vec<u16>) -> Self {
         Self { ports, ..self }
@@ -248,9 +241,10 @@ impl Sandbox {
         self.launcher.is_some()
     }
 
-    /// The binary that can be started as a helper of the server.
-    pub(crate) fn launcher(&self) -> Option<&Path> {
-        self.launcher.as_deref()
+    /// The binary that can be started as a helper of the server, where it lies at this moment.
+    pub(crate) fn launcher(&self) -> std::io::Result<Option<PathBuf>> {
+        let launcher = self.launcher.as_ref();
+        launcher.map(|file| file.path(&self.own)).transpose()
     }
 
     pub fn mode(&self) -> Mode {
@@ -330,13 +324,12 @@ impl Sandbox {
         if self.mode == Mode::Nothing && scope.outside.held {
             return Err(HELD.to_owned());
         }
-        let Some(launcher) = &self.launcher else {
-            return Ok(bare(program));
-        };
         if self.mode == Mode::Nothing {
             return self.open(program);
         }
-        let unusable = |error: std::io::Error| format!("the sandbox cannot be set up: {error}");
+        let Some(launcher) = self.launcher().map_err(unusable)? else {
+            return Ok(bare(program));
+        };
         let places = Places::of(scope).map_err(unusable)?;
         let temp = self.own.temp_of(&places.directory).map_err(unusable)?;
         // Before anything is put there to hold a place.
@@ -350,7 +343,7 @@ impl Sandbox {
             Mode::Bubblewrap => {
                 let protection = protect::protect(&places, &guard);
                 let (program, arguments) =
-                    self.wrapped(&places, &protection, &temp, launcher, program)?;
+                    self.wrapped(&places, &protection, &temp, &launcher, program)?;
                 Ok(Fenced {
                     program,
                     arguments,
@@ -368,7 +361,7 @@ impl Sandbox {
                 Ok(Fenced {
                     environment: vec![("TMPDIR", temp.into())],
                     held: Some(HeldPaths::new(Vec::new(), guard)),
-                    ..launched(launcher, orders.arguments(program)?)
+                    ..launched(&launcher, orders.arguments(program)?)
                 })
             }
         }
@@ -422,26 +415,29 @@ impl Sandbox {
 
     /// Whether root's number is mapped, if it has to be.
     fn maps_root(&self) -> bool {
-        let (Root::Mapped, Some(launcher)) = (self.root, &self.launcher) else {
+        if self.root != Root::Mapped {
             return true;
-        };
-        let Ok(scratch) = tempfile::tempdir() else {
+        }
+        let (Ok(launcher), Ok(scratch)) = (self.launcher(), tempfile::tempdir()) else {
             return false;
+        };
+        let Some(launcher) = launcher else {
+            return true;
         };
         let place = scratch.path().to_owned();
         let mapping = Mapping {
             writable: vec![place.clone()],
             mount_point: place,
         };
-        mapping.works(launcher)
+        mapping.works(&launcher)
     }
 
     /// How to start a program outside of the fence, after a person allowed it: limits hold, and nothing
     /// is left behind.
     pub fn open(&self, program: &[&OsStr]) -> Result<Fenced, String> {
-        match &self.launcher {
+        match self.launcher().map_err(unusable)? {
             Some(launcher) => Ok(launched(
-                launcher,
+                &launcher,
                 self.orders(Confinement::Open).arguments(program)?,
             )),
             None => Ok(bare(program)),
@@ -464,6 +460,10 @@ impl Sandbox {
 /// Why a program does not run that only a sandbox may hold.
 pub const HELD: &str = "not run: your tenant shares this server with others, so its programs run in \
                         the sandbox or not at all";
+
+fn unusable(error: std::io::Error) -> String {
+    format!("the sandbox cannot be set up: {error}")
+}
 
 /// Why every writing command must be asked for where a protected path is a link.
 fn linked(scope: &Scope) -> Option<String> {

@@ -13,6 +13,9 @@ pub struct ForkThread {
     pub upto: ForkPlace,
     /// Where its commands run; where the other's do when absent.
     pub directory: Option<PathBuf>,
+    /// Whether it gets the files as they were when its past ends, in a directory of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub files: bool,
     /// On top of the other's settings.
     pub changes: Changes,
     /// How the client wants work done in it; as in the other when absent.

@@ -4,6 +4,7 @@
 
 mod children;
 mod comparison;
+mod copied;
 mod crash;
 mod damage;
 mod edits;

@@ -2,9 +2,12 @@
 //! endpoint, with real commands in every fence that this machine has.
 
 mod everyday;
+mod joined;
 mod kept;
 mod modes;
+mod replaced;
 mod unwritten;
+mod ways;
 
 use std::time::Duration;
 
@@ -19,19 +22,19 @@ use crate::DRAGOMAN;
 const FENCES: [&str; 2] = ["bubblewrap", "landlock"];
 
 /// A server and a client with a thread of its own.
-struct Desk {
+pub(crate) struct Desk {
     client: Client,
-    thread: String,
+    pub(crate) thread: String,
     /// What the server said of the thread.
     opened: Value,
     next: u64,
-    scratch: Scratch,
-    _server: Process,
+    pub(crate) scratch: Scratch,
+    server: Process,
 }
 
 /// What came of one call that the model was told to make.
 #[derive(Debug)]
-struct Call {
+pub(crate) struct Call {
     /// The requests for approval, in their order.
     asks: Vec<Value>,
     item: Value,
@@ -39,11 +42,11 @@ struct Call {
 
 /// What came of one turn.
 #[derive(Debug, Default)]
-struct DeskTurn {
+pub(crate) struct DeskTurn {
     asks: Vec<Value>,
     items: Vec<Value>,
     deltas: Vec<Value>,
-    end: Value,
+    pub(crate) end: Value,
 }
 
 impl Call {
@@ -58,7 +61,7 @@ impl Call {
 }
 
 impl Desk {
-    async fn open(arguments: &[&str], start: Value) -> anyhow::Result<Self> {
+    pub(crate) async fn open(arguments: &[&str], start: Value) -> anyhow::Result<Self> {
         Self::open_with(arguments, start, None).await
     }
 
@@ -75,8 +78,13 @@ impl Desk {
         desk.open(start).await
     }
 
+    /// Another client of the same server.
+    async fn another(&self) -> anyhow::Result<Client> {
+        greeted(&self.server).await
+    }
+
     /// What the server answers to a request; what comes before is passed over.
-    async fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
         let id = self.next;
         self.next += 1;
         let frame = json!({"id": id, "method": method, "params": params});
@@ -87,14 +95,26 @@ impl Desk {
     }
 }
 
+async fn greeted(server: &Process) -> anyhow::Result<Client> {
+    let url = server.url().replace("/ws", "/codex");
+    let mut client = Client::connect(&url).await?;
+    // A program that takes its time to start on a busy machine is no failure.
+    client.set_limit(Duration::from_secs(60));
+    let hello = json!({"id": 0, "method": "initialize",
+                       "params": {"clientInfo": {"name": "test", "version": "1"}}});
+    client.send_json(&hello).await?;
+    client.until(|frame| frame["id"] == 0).await?;
+    Ok(client)
+}
+
 /// What is there before the server is.
-struct DeskStart {
-    scratch: Scratch,
+pub(crate) struct DeskStart {
+    pub(crate) scratch: Scratch,
     launch: Launch,
 }
 
 impl DeskStart {
-    fn new(arguments: &[&str]) -> anyhow::Result<Self> {
+    pub(crate) fn new(arguments: &[&str]) -> anyhow::Result<Self> {
         let scratch = Scratch::new()?;
         let mut launch = Launch::new(DRAGOMAN, &scratch);
         for argument in arguments {
@@ -111,17 +131,16 @@ impl DeskStart {
         Ok(())
     }
 
-    async fn open(self, start: Value) -> anyhow::Result<Desk> {
-        let Self { scratch, launch } = self;
-        let server = Process::start(&launch).await?;
-        let url = server.url().replace("/ws", "/codex");
-        let mut client = Client::connect(&url).await?;
-        // A program that takes its time to start on a busy machine is no failure.
-        client.set_limit(Duration::from_secs(60));
-        let hello = json!({"id": 0, "method": "initialize",
-                           "params": {"clientInfo": {"name": "test", "version": "1"}}});
-        client.send_json(&hello).await?;
-        client.until(|frame| frame["id"] == 0).await?;
+    pub(crate) async fn open(self, start: Value) -> anyhow::Result<Desk> {
+        let server = Process::start(&self.launch).await?;
+        Desk::at(server, self.scratch, start).await
+    }
+}
+
+impl Desk {
+    /// At a server that runs already.
+    async fn at(server: Process, scratch: Scratch, start: Value) -> anyhow::Result<Desk> {
+        let mut client = greeted(&server).await?;
         let ask = json!({"id": 1, "method": "thread/start", "params": start});
         client.send_json(&ask).await?;
         let opened = client.until(|frame| frame["id"] == 1).await?;
@@ -133,7 +152,7 @@ impl DeskStart {
             client,
             next: 2,
             scratch,
-            _server: server,
+            server,
         })
     }
 }
@@ -144,7 +163,7 @@ impl Desk {
         self.say(&format!("tool {tool} {input}"), decision).await
     }
 
-    async fn bash(&mut self, command: &str, decision: &str) -> anyhow::Result<Call> {
+    pub(crate) async fn bash(&mut self, command: &str, decision: &str) -> anyhow::Result<Call> {
         let input = json!({ "command": command });
         self.call("bash", input, decision).await
     }
@@ -161,7 +180,12 @@ impl Desk {
     }
 
     /// A whole turn, with these fields beside what is said.
-    async fn turn(&mut self, text: &str, more: Value, decision: &str) -> anyhow::Result<DeskTurn> {
+    pub(crate) async fn turn(
+        &mut self,
+        text: &str,
+        more: Value,
+        decision: &str,
+    ) -> anyhow::Result<DeskTurn> {
         let id = self.next;
         self.next += 1;
         let input = json!([{"type": "text", "text": text}]);
@@ -172,6 +196,11 @@ impl Desk {
         }
         let frame = json!({"id": id, "method": "turn/start", "params": params});
         self.client.send_json(&frame).await?;
+        self.rest(decision).await
+    }
+
+    /// The end of a turn that was begun; whoever is asked gives this decision.
+    async fn rest(&mut self, decision: &str) -> anyhow::Result<DeskTurn> {
         let mut done = DeskTurn::default();
         loop {
             let frame = self.client.json().await?;
@@ -200,7 +229,7 @@ impl Desk {
         }
     }
 
-    fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.scratch.workspace().join(name).exists()
     }
 }

@@ -13,6 +13,7 @@ mod deleting;
 mod desktop;
 mod doctor;
 mod eval;
+mod forked_files;
 mod fresh_sessions;
 mod gateway_sessions;
 mod grants;

@@ -165,6 +165,7 @@ fn forked(params: ThreadForkParams) -> Result<ForkThread, CodexError> {
         thread: parse(&params.thread_id)?,
         upto,
         directory: wanted.directory,
+        files: params.with_files == Some(true),
         changes: wanted.changes,
         instructions: wanted.instructions,
         ephemeral: wanted.ephemeral,

@@ -152,6 +152,7 @@ fn writes() -> Vec<Call> {
             thread,
             upto: vocabulary::ForkPlace::Rest,
             directory: None,
+            files: false,
             changes: Changes::default(),
             instructions: None,
             ephemeral: false,

@@ -1,13 +1,27 @@
 //! Calls about a thread's checkpoints that need no session: how they stand, what a restore would do,
 //! how files differ, and their versions.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use snapshots::CheckpointReads;
 use tools::workspace_files::is_refused;
-use vocabulary::{CheckpointCall, CheckpointReply, Refusal, Reply, ThreadCard, Why};
+use vocabulary::{CheckpointCall, CheckpointId, CheckpointReply, Refusal, Reply, ThreadCard, Why};
 
 use crate::Shared;
+
+/// Writes the files of a checkpoint, or the original, into a directory that is not there yet or empty.
+pub async fn copy(
+    shared: &Arc<Shared>,
+    card: &ThreadCard,
+    of: Option<CheckpointId>,
+    to: PathBuf,
+) -> Result<(), Refusal> {
+    let awake = shared.registry.get(card.id);
+    let shown = awake.as_ref().map(|handle| &handle.checkpoints);
+    let reads = CheckpointReads::of(&shared.scanners, card, shown)?;
+    reads.copy(of, to).await
+}
 
 pub async fn read(
     shared: &Arc<Shared>,

@@ -10,7 +10,7 @@ use vocabulary::{
     ThreadId, Timestamp, ToolEvent, ToolFact, TurnId, TurnSelection, Why,
 };
 
-use super::{checkpoints, defaults, get, owned};
+use super::{checkpoints, defaults, fork_files, get, owned};
 use crate::limits::EVENTS_PER_READ_MAX;
 use crate::session::state::{Folded, Folding, ThreadState};
 use crate::session::{self, Outcome, changed_settings, storage, waking};
@@ -20,15 +20,33 @@ use crate::{Shared, codec, router};
 pub(crate) async fn fork(
     shared: &Arc<Shared>,
     caller: &Caller,
-    fork: ForkThread,
+    mut fork: ForkThread,
 ) -> Result<Reply, Refusal> {
     let parent = get(shared, caller, fork.thread).await?.reply.thread()?;
+    if !fork.files {
+        return forked(shared, caller, *parent, &fork).await;
+    }
+    let copy = fork_files::copy(shared, caller, &parent.card, &fork).await?;
+    fork.directory = Some(copy.clone());
+    let outcome = forked(shared, caller, *parent, &fork).await;
+    if outcome.is_err() {
+        fork_files::discard(copy).await;
+    }
+    outcome
+}
+
+async fn forked(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    parent: Thread,
+    fork: &ForkThread,
+) -> Result<Reply, Refusal> {
     let kept = kept(shared, fork.thread).await?;
     let upto = match &kept {
         Some(kept) => cut(shared, kept, &fork.upto).await?,
         None => nothing_yet(&fork.upto)?,
     };
-    let wanted = wanted(shared, caller, *parent, &fork, upto).await?;
+    let wanted = wanted(shared, caller, parent, fork, upto).await?;
     let past = match kept {
         Some(_) => Past::read(shared, fork.thread, upto, wanted, caller).await?,
         None => Past::none(wanted, caller),
@@ -52,7 +70,7 @@ pub(crate) async fn fork(
 }
 
 /// What the store has of a thread; nothing, where nothing happened in it.
-async fn kept(
+pub(super) async fn kept(
     shared: &Arc<Shared>,
     thread: ThreadId,
 ) -> Result<Option<(LoadedThread, ThreadState)>, Refusal> {
@@ -100,10 +118,7 @@ async fn cut(
         ForkPlace::Before(id) => Ok(before(turn(id).await?.first_seq)),
         ForkPlace::After(id) => match turn(id).await?.ended {
             Some(ended) => Ok(ended.last_seq),
-            None => {
-                let message = format!("turn {id} is still running; wait for its end");
-                Err(Refusal::invalid("turn", message))
-            }
+            None => Err(still_running(id)),
         },
     }
 }
@@ -115,7 +130,12 @@ fn nothing_yet(upto: &ForkPlace) -> Result<Seq, Refusal> {
     }
 }
 
-fn unknown_turn(turn: &TurnId) -> Refusal {
+pub(super) fn still_running(turn: &TurnId) -> Refusal {
+    let message = format!("turn {turn} is still running; wait for its end");
+    Refusal::invalid("turn", message)
+}
+
+pub(super) fn unknown_turn(turn: &TurnId) -> Refusal {
     Refusal::invalid("turn", format!("this thread has no turn {turn}"))
 }
 
@@ -319,7 +339,7 @@ async fn checkpoint_before(
 
 /// When a turn first could change a file. What the turn before left is kept by then, though the user may
 /// have said the next thing sooner.
-async fn first_effect(
+pub(super) async fn first_effect(
     shared: &Shared,
     thread: ThreadId,
     turn: &IndexedTurn,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use store::LoadedThread;
 use tokio::sync::oneshot;
 use vocabulary::{
-    Entry, EventPage, IndexedTurn, MessagePage, Refusal, Reply, SandboxInForce, Seq, ThreadCard,
-    ThreadId, ThreadView, TurnPage, TurnSelection,
+    Entry, Event, EventPage, Fact, IndexedTurn, MessagePage, Refusal, Reply, SandboxInForce, Seq,
+    ThreadCard, ThreadId, ThreadView, ToolCall, TurnPage, TurnSelection,
 };
 
 use super::permissions;
@@ -64,6 +64,7 @@ fn asleep(loaded: &LoadedThread, mut state: ThreadState) -> SessionView {
     state.thread.status = super::asleep(state.thread.status);
     SessionView {
         turn_from: None,
+        calls: Vec::new(),
         from_ordinal: state.history_from,
         view: ThreadView {
             thread: state.thread,
@@ -103,7 +104,22 @@ pub async fn complete(
     if recent > 0 {
         view.recent = recent_entries(shared, &view, seen.from_ordinal, recent).await?;
     }
+    let running = view.turn.iter_mut().flat_map(|turn| &mut turn.events);
+    let recent = view.recent.iter_mut().map(|entry| &mut entry.event);
+    running
+        .chain(recent)
+        .for_each(|event| show_waiting(event, &seen.calls));
     Ok(view)
+}
+
+/// A call that has not ended is shown as those saw it who were there: with what it would make of files as
+/// they are. The log has only what it was called with.
+fn show_waiting(event: &mut Event, calls: &[Arc<ToolCall>]) {
+    if let Fact::Tool(tool) = &mut event.fact
+        && let Some(shown) = calls.iter().find(|call| call.item == tool.call.item)
+    {
+        tool.call = Arc::clone(shown);
+    }
 }
 
 /// The newest messages of a view, up to its head.

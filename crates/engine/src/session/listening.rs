@@ -69,7 +69,9 @@ impl Session {
     }
 
     fn seen_at(&self, head: Seq) -> SessionView {
+        let calls = self.live.calls.iter();
         SessionView {
+            calls: calls.filter(|call| call.changes_files()).cloned().collect(),
             view: self.view(head),
             turn_from: self.state.turn.as_ref().map(|turn| turn.started_seq),
             from_ordinal: self.state.history_from,

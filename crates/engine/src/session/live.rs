@@ -27,8 +27,8 @@ pub struct Live {
     /// The step under way.
     step: Option<StreamTag>,
     items: Vec<GrowingItem>,
-    /// The calls that have not ended.
-    calls: Vec<Arc<ToolCall>>,
+    /// The calls that have not ended, as people were shown them last.
+    pub calls: Vec<Arc<ToolCall>>,
     /// What was said to the turn and has no place yet, with the step after which it is read.
     unplaced: Vec<(u32, UserInput)>,
 }
@@ -97,8 +97,11 @@ impl Live {
                     self.calls.retain(|known| known.item != call.item);
                 }
                 ToolFact::Wrote { delta, .. } => self.write(tag, call, delta),
-                ToolFact::Reached
-                | ToolFact::Started
+                ToolFact::Reached => {
+                    let known = self.calls.iter_mut().find(|known| known.item == call.item);
+                    known.into_iter().for_each(|known| known.clone_from(call));
+                }
+                ToolFact::Started
                 | ToolFact::Interacted { .. }
                 | ToolFact::JobEnded { .. }
                 | ToolFact::Progressed { .. }

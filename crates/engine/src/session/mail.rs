@@ -6,7 +6,7 @@ use snapshots::PublishedCheckpoints;
 use tokio::sync::{mpsc, oneshot, watch};
 use vocabulary::{
     Audience, Call, Caller, Refusal, Reply, Seq, StartTurn, StartedTurn, Status, ThreadCard,
-    ThreadView,
+    ThreadView, ToolCall,
 };
 
 use super::outbox::Outbox;
@@ -88,6 +88,8 @@ pub struct SessionView {
     pub view: ThreadView,
     /// The first event of the running turn.
     pub turn_from: Option<Seq>,
+    /// Its calls that change files and have not ended, with what they would make of the files.
+    pub calls: Vec<Arc<ToolCall>>,
     pub from_ordinal: u64,
 }
 

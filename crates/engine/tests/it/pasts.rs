@@ -36,6 +36,7 @@ fn forked(thread: ThreadId, upto: ForkPlace) -> ForkThread {
         thread,
         upto,
         directory: None,
+        files: false,
         changes: Changes::default(),
         instructions: None,
         ephemeral: false,

@@ -183,6 +183,7 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             thread,
             upto: ForkPlace::Rest,
             directory: None,
+            files: false,
             changes: Changes::default(),
             instructions: None,
             ephemeral: false,

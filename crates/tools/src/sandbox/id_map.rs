@@ -23,6 +23,7 @@ use rustix::thread::{Gid, LinkNameSpaceType, Uid, UnshareFlags};
 use serde::{Deserialize, Serialize};
 
 use super::launcher::{ARGUMENT, HOLD, MAP};
+use super::launcher_file::RUNNING;
 
 /// The number of those who are root by name. It belongs to nobody: accounts of people and services are
 /// far below, those of containers end before.
@@ -175,7 +176,7 @@ fn unescaped(word: &[u8]) -> Vec<u8> {
 /// A user namespace in which root is somebody else, and everybody else themselves. A process that only
 /// waits has it until we hold it ourselves.
 fn user_namespace() -> std::io::Result<File> {
-    let mut holder = Command::new(std::env::current_exe()?)
+    let mut holder = Command::new(RUNNING)
         .args([ARGUMENT, HOLD])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -20,6 +20,7 @@ pub use super::control::TERMINATE;
 use super::control::{self, CommandInput};
 use super::fence::{self, Confinement};
 use super::id_map;
+use super::launcher_file::{self, RUNNING};
 use super::limits::Limits;
 use super::network;
 use super::terminal::Terminal;
@@ -32,6 +33,7 @@ const WATCH: &str = "watch";
 const FENCE: &str = "fence";
 pub(super) const MAP: &str = "map";
 pub(super) const HOLD: &str = "hold";
+pub(super) const COPY: &str = "copy";
 pub(super) const NETWORK: &str = "network";
 pub(super) const JOIN: &str = "join";
 /// The first byte of the launcher's output, before any of the command's: the fence stands so far. If it
@@ -83,6 +85,7 @@ pub fn run_if_asked() -> Option<i32> {
     let step = arguments.next()?;
     let outcome = match step.to_str()? {
         HOLD => id_map::hold(),
+        COPY => launcher_file::copy(arguments.next()?.as_ref()),
         pdf::STEP => told(arguments.next()?).and_then(pdf::serve),
         NETWORK => network::hold(),
         JOIN => {
@@ -132,8 +135,7 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
     // The command is of the same user, but shall not read or write our memory.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|error| error.to_string())?;
-    let this = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut fence = Command::new(this);
+    let mut fence = Command::new(RUNNING);
     fence
         .args([OsStr::new(ARGUMENT), OsStr::new(FENCE), text])
         .args(program)
@@ -164,6 +166,7 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
     let mut watching = Watch::new(&orders.limits, &orders.fence);
     let mut pause = watching.pause();
     let mut over_limit = false;
+    let mut terminated = false;
     let code = loop {
         match happening.recv_timeout(pause) {
             Ok(LauncherEvent::Ended(code)) => break code,
@@ -173,6 +176,7 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
             }
             // It leads a session of its own.
             Ok(LauncherEvent::Terminate) => {
+                terminated = true;
                 let _ = rustix::process::kill_process_group(command, Signal::TERM);
             }
             Err(RecvTimeoutError::Timeout) => {
@@ -185,8 +189,10 @@ fn watch(orders: &Orders, text: &OsStr, program: &[OsString]) -> Result<i32, Str
             }
         }
     };
+    // Who was told to end with the command is not left behind, though it may take a moment longer.
+    let is_untold = !terminated && !over_limit && code != EXIT_OVER_LIMIT;
     let left = watching.others();
-    if left > 0 && !over_limit && code != EXIT_OVER_LIMIT {
+    if left > 0 && is_untold {
         eprintln!("dragoman: {left} left in the background ended with the command");
     }
     sweep(&watching, command, &happening);

@@ -2,9 +2,18 @@
 
 use std::path::PathBuf;
 
-use super::{Mode, Sandbox, SharedNetwork};
+use super::{Limits, Mode, Sandbox, SharedNetwork};
 
 impl Sandbox {
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Opens the network to commands, or closes it.
+    pub fn with_network(self, network: bool) -> Self {
+        Self { network, ..self }
+    }
+
     /// Gives commands a terminal, or none. Without a launcher there is none.
     pub fn with_terminal(self, terminal: bool) -> Self {
         Self { terminal, ..self }
@@ -27,8 +36,8 @@ impl Sandbox {
 
     /// A network for commands to have in common.
     pub fn shared_network(&self) -> Result<SharedNetwork, String> {
-        match &self.launcher {
-            Some(launcher) => SharedNetwork::make(launcher),
+        match self.launcher().map_err(|error| error.to_string())? {
+            Some(launcher) => SharedNetwork::make(&launcher),
             None => Err("there is no sandbox".to_owned()),
         }
     }

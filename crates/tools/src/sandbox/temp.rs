@@ -14,6 +14,8 @@ const WORKSPACES_MAX: usize = 256;
 /// Below the server's data.
 const OWN: &str = "sandbox";
 const TEMPORARY: &str = "temp";
+/// What stands in for the program that runs where its own file is gone.
+const STAND_IN: &str = "program";
 const MODE: u32 = 0o700;
 const TRIES_MAX: usize = 8;
 
@@ -66,6 +68,22 @@ impl OwnFiles {
             Some(home) => Ok(home.join(OWN)),
             None => self.base(&mut self.made.lock().unwrap_or_else(PoisonError::into_inner)),
         }
+    }
+
+    /// What stands in for the program that runs; made when first asked for.
+    pub fn stand_in(
+        &self,
+        copy_to: impl FnOnce(&Path) -> std::io::Result<()>,
+    ) -> std::io::Result<PathBuf> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = self.base(&mut made)?.join(STAND_IN);
+        if !path.is_file() {
+            // It has its name only when it is whole.
+            let new = path.with_extension("new");
+            copy_to(&new)?;
+            std::fs::rename(&new, &path)?;
+        }
+        path.canonicalize()
     }
 
     /// Removes all temporary files.

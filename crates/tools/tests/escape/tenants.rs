@@ -116,11 +116,13 @@ async fn file_tools_reach_nothing_else_whatever_holds() {
 
 #[tokio::test]
 async fn a_workspace_that_was_replaced_by_a_link_is_none() {
+    // Before the world: to find them is to be alone as well.
+    let fences = fences();
     let (world, scope) = two_tenants();
     let elsewhere = world.path("private/tenants/south/workspaces/one");
     std::fs::remove_dir_all(&scope.directory).unwrap();
     std::os::unix::fs::symlink(elsewhere, &scope.directory).unwrap();
-    for fence in fences() {
+    for fence in fences {
         let cx = world.cx(&fence, scope.clone(), Default::default());
         let outcome = world.call(&cx, "cat secret.txt").await;
         let said = format!("{outcome:?}");
@@ -157,8 +159,8 @@ async fn a_further_directory_opens_only_what_is_the_tenants_own() {
 
 #[tokio::test]
 async fn nothing_runs_outside_of_a_sandbox_whatever_a_person_says() {
-    let (world, scope) = two_tenants();
     let mut fences = fences();
+    let (world, scope) = two_tenants();
     fences.push(tools::Sandbox::nothing());
     for fence in fences {
         let cx = world.cx(&fence, scope.clone(), Default::default());

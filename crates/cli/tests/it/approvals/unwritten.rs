@@ -15,7 +15,7 @@ use crate::tell;
 const LIMIT: Duration = Duration::from_secs(120);
 /// How many calls the model makes in one step.
 const STEP: usize = 12;
-const ATTEMPTS_MIN: usize = 60;
+const ATTEMPTS_MIN: usize = 90;
 
 /// Command lines that would write where they run.
 const COMMANDS: &[&str] = &[
@@ -69,10 +69,38 @@ const COMMANDS: &[&str] = &[
     "echo 'echo x > made' | sh",
     "set -o noclobber; echo x >| made",
     "coproc echo x > made; wait",
+    "bash <<'END'\necho x > made\nEND",
+    "ln -s \"$PWD\" \"$OLDPWD/way\" && touch \"$OLDPWD/way/made\"",
+    "ln notes.txt \"$OLDPWD/hard\" && echo lost >> \"$OLDPWD/hard\"",
+    "cp -al . \"$TMPDIR/copied\"; echo lost >> \"$TMPDIR/copied/notes.txt\"",
+    "mv notes.txt \"$OLDPWD/moved\"",
+    "echo x > /proc/self/root$PWD/made",
+    "echo x > /proc/1/root$PWD/made",
+    "exec 3< .; echo x > /proc/self/fd/3/made",
+    "exec 3< notes.txt; echo lost > /proc/self/fd/3",
+    "git -c alias.w='!touch made' w",
+    "git -c core.fsmonitor='touch made; false' status",
+    GIT_HOOK,
+    "(sleep 0.1; echo x > made) & disown",
+    "setsid -f sh -c 'sleep 0.1; echo x > made'",
 ];
 
-/// The calls of other tools, and of commands that want more. `place`: where they would write.
-fn other_calls(place: &str) -> Vec<(&'static str, Value)> {
+/// A repository elsewhere whose hook writes here.
+const GIT_HOOK: &str = "P=$PWD; R=$OLDPWD/r; git init -q \"$R\" && cd \"$R\" && \
+    printf \"#!/bin/sh\\necho x > '$P/made'\\n\" > .git/hooks/pre-commit && \
+    chmod +x .git/hooks/pre-commit && \
+    git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x";
+
+/// Tries when the turn is over, and a later one says so.
+const LATER: &str =
+    "while read -r line; do [ \"$line\" = later ] && break; done; echo x > made; exit 7";
+
+/// What a command prints that only runs.
+const RAN: &str = "it runs";
+
+/// The calls of other tools, and of commands that want more. `place`: where they would write; `door`: a
+/// link to it in the workspace.
+fn other_calls(place: &str, door: &str) -> Vec<(&'static str, Value)> {
     let path = |name: &str| format!("{place}/{name}");
     let made = path("made");
     let patch = |body: &str| format!("*** Begin Patch\n{body}\n*** End Patch");
@@ -90,8 +118,9 @@ fn other_calls(place: &str) -> Vec<(&'static str, Value)> {
         bash("echo x > made", wants("outside")),
         bash("echo x > made", wants("network")),
         bash("echo x > made", json!({"pty": true})),
-        bash("echo x > made", json!({"background": true})),
+        bash(LATER, json!({"background": true})),
         bash("exec bash", json!({"background": true})),
+        bash("echo x > made", json!({"background": true})),
         (
             "job",
             json!({"action": "write", "id": 1, "input": format!("echo x > '{made}'\n")}),
@@ -134,6 +163,19 @@ fn other_calls(place: &str) -> Vec<(&'static str, Value)> {
         ("spawnAgent", json!({"task": "write", "kind": "explore"})),
         ("spawnAgent", json!({"task": "write", "kind": "research"})),
         ("spawnAgent", json!({"task": "write", "kind": "general"})),
+        ("spawnAgent", json!({"task": "write", "kind": "writer"})),
+        (
+            "write",
+            json!({"filePath": format!("{door}/made"), "content": "x"}),
+        ),
+        (
+            "edit",
+            json!({"filePath": format!("{door}/notes.txt"), "oldString": "keep", "newString": "lost"}),
+        ),
+        ("skill", json!({"name": "writing"})),
+        bash("sh \"$HOME/.cowork/skills/writing/run.sh\"", json!({})),
+        // Checks and formatters run after it, where it is done at all.
+        ("write", json!({"filePath": "fine.txt", "content": "x"})),
     ]
 }
 
@@ -174,14 +216,18 @@ fn seen(top: &Path) -> anyhow::Result<BTreeMap<String, String>> {
     Ok(found)
 }
 
+/// How many attempts sub-agents make: two each.
+const BY_SUB_AGENTS: usize = 8;
+
 /// What the model does, and how many attempts that is.
-fn script(place: &str) -> (String, usize) {
+fn script(place: &str, door: &str) -> (String, usize) {
     let run = |command: &&str| {
         let command = format!("cd '{place}' && {command}");
         ("bash", json!({ "command": command }))
     };
-    let mut calls: Vec<(&str, Value)> = COMMANDS.iter().map(run).collect();
-    calls.extend(other_calls(place));
+    let mut calls = vec![("bash", json!({"command": format!("echo {RAN}")}))];
+    calls.extend(COMMANDS.iter().map(run));
+    calls.extend(other_calls(place, door));
     let line = |(tool, input): &(&str, Value)| format!("call {tool} {input}\n");
     let steps = calls.chunks(STEP);
     let steps: Vec<String> = steps.map(|step| step.iter().map(line).collect()).collect();
@@ -198,21 +244,58 @@ fn script(place: &str) -> (String, usize) {
     .iter()
     .map(line)
     .collect();
+    let now = json!({"action": "write", "id": 1, "input": "later\n"});
+    let wait = json!({"action": "wait", "id": 1, "seconds": 30});
     let script = format!(
-        "turn\n{}next\nsay done\n\ntask\n{task}next\nsay tried\n",
+        "turn\n{}next\nsay done\n\nturn\ncall job {now}\nnext\ncall job {wait}\nnext\nsay over\n\n\
+         task\n{task}next\nsay tried\n",
         steps.join("next\n")
     );
-    // Each of three sub-agents makes two more.
-    (script, calls.len() + 6)
+    (script, calls.len() + BY_SUB_AGENTS)
+}
+
+/// What a user has who means no harm, and that would write in `place`: a kind of sub-agents, a skill, a
+/// formatter and a check.
+fn equip(home: &Path, place: &str) -> anyhow::Result<()> {
+    let files = [
+        (
+            "agents/writer.md",
+            "---\nname: writer\ndescription: Writes\ntools: write, bash\n---\nYou write.\n"
+                .to_owned(),
+        ),
+        (
+            "skills/writing/SKILL.md",
+            "---\nname: writing\ndescription: How to write\n---\nRun run.sh.\n".to_owned(),
+        ),
+        (
+            "skills/writing/run.sh",
+            format!("echo x > '{place}/made'\n"),
+        ),
+        (
+            "config/config.toml",
+            format!(
+                "[[format]]\nfiles = \"*\"\nrun = \"echo x > '{place}/made'\"\n\n\
+                 [[check]]\nfiles = \"*\"\nrun = \"echo x > '{place}/made'\"\n"
+            ),
+        ),
+    ];
+    for (name, text) in files {
+        let path = home.join(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(home))?;
+        std::fs::write(path, text)?;
+    }
+    Ok(())
 }
 
 /// Makes all attempts in a thread that was started so; whoever is asked says this.
 async fn attempt(start: Value, inside: bool, mode: &str, decision: &str) -> anyhow::Result<()> {
     let mut desk = DeskStart::new(&[])?;
     let workspace = desk.scratch.workspace().to_owned();
+    // Where commands can look: neither the home directory nor one for temporary files.
+    let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let place = match inside {
         true => workspace.clone(),
-        false => desk.scratch.user().join("elsewhere"),
+        false => elsewhere.path().to_owned(),
     };
     std::fs::create_dir_all(place.join("inner"))?;
     std::fs::write(place.join("notes.txt"), "keep\n")?;
@@ -233,7 +316,11 @@ async fn attempt(start: Value, inside: bool, mode: &str, decision: &str) -> anyh
         std::fs::create_dir_all(folder)?;
     }
     std::fs::write(&file, server.to_string())?;
-    let (script, attempts) = script(&place.display().to_string());
+    let shown = place.display().to_string();
+    equip(desk.scratch.home(), &shown)?;
+    let door = workspace.join("door");
+    std::os::unix::fs::symlink(&place, &door)?;
+    let (script, attempts) = script(&shown, &door.display().to_string());
     ensure!(attempts >= ATTEMPTS_MIN, "{attempts}");
     desk.script(&script)?;
     let before = seen(&place)?;
@@ -243,10 +330,19 @@ async fn attempt(start: Value, inside: bool, mode: &str, decision: &str) -> anyh
         .turn("go", json!({"collaborationMode": mode}), decision)
         .await?;
     ensure!(
-        done.items.len() + 6 >= attempts,
+        done.items.len() + BY_SUB_AGENTS >= attempts,
         "{} items",
         done.items.len()
     );
+    // What nothing holds would not run at all in some modes, and prove nothing.
+    let ran = |item: &Value| item["aggregatedOutput"].to_string().contains(RAN);
+    ensure!(done.items.iter().any(ran), "no command ran");
+    let over = desk.turn("is it over?", json!({}), decision).await?;
+    let waited = over
+        .items
+        .iter()
+        .any(|item| item.to_string().contains("exit"));
+    ensure!(waited, "{:?}", over.items);
     let after = seen(&place)?;
     ensure!(before == after, "before {before:#?}\nafter {after:#?}");
     Ok(())

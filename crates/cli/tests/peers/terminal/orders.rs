@@ -175,7 +175,11 @@ fn a_model_is_chosen_and_reviews() {
             })
         };
         ensure!(asked("Who are you?"), "another model was asked");
-        ensure!(asked("uncommitted"), "another model has reviewed");
+        ensure!(
+            asked("uncommitted"),
+            "another model has reviewed: {:#?}",
+            service.requests()
+        );
         ensure!(service.refusals().is_empty(), "{:?}", service.refusals());
         desk.judged().await
     });

@@ -64,8 +64,12 @@ fn a_fork_says_how_far_and_what_changes() {
     assert_eq!(fork.directory.as_deref(), Some("/there".as_ref()));
     assert_eq!(fork.changes.sandbox, Some(SandboxMode::ReadOnly));
     assert_eq!(fork.instructions.as_deref(), Some("Be brief."));
-    assert!(fork.ephemeral);
-    let fork = forked(json!({ "threadId": THREAD, "lastTurnId": null, "beforeTurnId": "t2" }));
+    assert!(fork.ephemeral && !fork.files);
+    let fork = forked(
+        json!({ "threadId": THREAD, "lastTurnId": null, "beforeTurnId": "t2",
+        "withFiles": true }),
+    );
+    assert!(fork.files);
     assert_eq!(fork.upto, ForkPlace::Before(TurnId::new("t2")));
     for (params, words) in [
         (

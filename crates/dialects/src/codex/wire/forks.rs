@@ -21,6 +21,9 @@ pub struct ThreadForkParams {
     pub new: ThreadStartParams,
     #[serde(default)]
     pub exclude_turns: Option<bool>,
+    /// Whether it gets the files as they were when its last turn ended, in a directory of its own. Our own.
+    #[serde(default)]
+    pub with_files: Option<bool>,
 }
 
 /// thread/revert

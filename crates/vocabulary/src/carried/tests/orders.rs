@@ -13,6 +13,7 @@ pub(super) fn calls() -> Vec<Call> {
         thread,
         upto,
         directory: Some("/a".into()),
+        files: true,
         changes: Changes::default(),
         instructions: Some("i".into()),
         ephemeral: true,
