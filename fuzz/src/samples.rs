@@ -65,6 +65,7 @@ pub fn thread() -> Thread {
             budgets: Box::default(),
             assignment: None,
             instructions: None,
+            git: None,
         },
         status: Status::Ready,
         archived: false,
@@ -73,6 +74,7 @@ pub fn thread() -> Thread {
         message_count: 0,
         preview: String::new(),
         labels: BTreeMap::new(),
+        section: None,
     }
 }
 

@@ -7,7 +7,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use vocabulary::{Fact, Notice, Refusal, Reply, Status, Thread, ThreadFact, ThreadId, Timestamp};
+use vocabulary::{
+    Changed, Fact, Notice, Refusal, Reply, Status, Thread, ThreadFact, ThreadId, Timestamp,
+};
 
 use self::calls::CodexCalls;
 use self::listening::FollowedThreads;
@@ -31,7 +33,11 @@ mod hear;
 mod history;
 mod input;
 mod inventory;
+mod items_list;
 mod listening;
+mod metadata;
+mod new_thread;
+mod occurrences;
 mod offer;
 pub mod orbit;
 mod orders;
@@ -41,6 +47,7 @@ pub mod push;
 mod refuse;
 mod resuming;
 pub mod schema;
+mod sections;
 mod server_login;
 mod servers;
 mod settings;
@@ -210,7 +217,10 @@ impl Dialect for Codex {
                 if reset || reverted && self.endpoint == Endpoint::Zane {
                     self.begin_anew(out, delivery.card.id);
                 }
-                if let Fact::Thread(ThreadFact::SettingsChanged { .. }) = event.fact {
+                if let Fact::Thread(ThreadFact::SettingsChanged { changed, .. }) = &event.fact
+                    // What is kept of a repository is no setting here.
+                    && changed.iter().any(|it| *it != Changed::Git)
+                {
                     self.settings_changed(out, delivery.card.id);
                 }
             }

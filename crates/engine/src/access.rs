@@ -2,7 +2,7 @@
 
 use vocabulary::{
     Call, Caller, Changes, CheckpointCall, DirectoryCall, LibraryCall, McpCall, MemberCall,
-    Permission, Refusal, SkillCall, TerminalCall, Why,
+    Permission, Refusal, SectionCall, SkillCall, TerminalCall, Why,
 };
 
 /// Whether a caller may make this call.
@@ -151,6 +151,7 @@ fn needed_of_library(call: &LibraryCall) -> Permission {
         // Who asks for a default gets one, whatever their role: it is nobody's loss.
         LibraryCall::ListWorkspaces
         | LibraryCall::DefaultWorkspace
+        | LibraryCall::Sections(SectionCall::List)
         | LibraryCall::ReadTree { .. } => Permission::SessionRead,
         LibraryCall::SelectWorkspace { make_current, .. } => match make_current {
             true => Permission::SessionWrite,
@@ -161,7 +162,11 @@ fn needed_of_library(call: &LibraryCall) -> Permission {
         | LibraryCall::MoveThread { .. }
         | LibraryCall::CreateFolder { .. }
         | LibraryCall::MoveFolder { .. }
-        // A folder's threads are not deleted with it.
+        | LibraryCall::Sections(
+            SectionCall::Create { .. } | SectionCall::Update { .. } | SectionCall::Move { .. }
+            // Its threads are not deleted with it, nor a folder's.
+            | SectionCall::Delete { .. },
+        )
         | LibraryCall::DeleteFolder { .. } => Permission::SessionWrite,
     }
 }

@@ -81,7 +81,7 @@ async fn tell(shared: &Arc<Shared>, changes: Vec<ListChange>) -> Result<(), Stor
                 }
             }
             // Asked for each time they count.
-            ListEntry::Record(RecordKind::Grant, _) => {}
+            ListEntry::Record(RecordKind::Grant | RecordKind::Section, _) => {}
             ListEntry::Credit => shared.balances.forget(&tenant),
             ListEntry::Record(RecordKind::Tenant | RecordKind::Member | RecordKind::Token, _) => {}
         }

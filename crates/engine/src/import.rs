@@ -189,6 +189,7 @@ fn thread(tenant: &TenantId, id: ThreadId, foreign: &ForeignThread) -> Thread {
             summary: None,
             budgets: Default::default(),
             instructions: None,
+            git: None,
             assignment: None,
         },
         status: Status::Inactive,
@@ -198,5 +199,6 @@ fn thread(tenant: &TenantId, id: ThreadId, foreign: &ForeignThread) -> Thread {
         message_count: 0,
         preview: String::new(),
         labels: Default::default(),
+        section: None,
     }
 }

@@ -21,23 +21,25 @@ pub(crate) mod reading;
 mod records;
 pub(crate) mod remains;
 pub(crate) mod reviews;
+pub(crate) mod sections;
 pub(crate) mod sign_in;
 pub(crate) mod skills;
 mod workspaces;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use vocabulary::{
-    Approvals, Call, Caller, DEFAULT_WORKSPACE, ModelRef, NewThread, Refusal, Reply, Seq, Status,
-    Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, Title, TitleSource, Why,
+    Approvals, Call, Caller, DEFAULT_WORKSPACE, GitInfo, ModelRef, NewThread, Refusal, Reply, Seq,
+    Status, Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, Title, TitleSource, Why,
     WorkspaceId,
 };
 
 pub use births::Births;
 
-use crate::limits::{CLIENT_ID_CHARS_MAX, STEPS_DEFAULT};
+use crate::limits::{CLIENT_ID_CHARS_MAX, GIT_INFO_WAIT, STEPS_DEFAULT};
 use crate::session::{Outcome, Replied, storage, waking};
+use crate::tenants::TenantOwn;
 use crate::{Shared, registry, router};
 
 /// A thread of this caller's tenant; anybody else's does not exist for them.
@@ -66,11 +68,15 @@ pub(crate) async fn list(
     caller: &Caller,
     query: &ThreadQuery,
 ) -> Result<Reply, Refusal> {
-    let mut page = shared
-        .store
-        .threads(&caller.tenant, query)
-        .await
-        .map_err(storage)?;
+    let page = match &query.section {
+        Some(filter) => sections::list(shared, caller, query, filter).await?,
+        None => shared
+            .store
+            .threads(&caller.tenant, query)
+            .await
+            .map_err(storage)?,
+    };
+    let mut page = page;
     for thread in &mut page.threads {
         thread.status = status(shared, thread);
     }
@@ -224,6 +230,7 @@ async fn bear(
     let folders = defaults::folders(shared, &own, &directory, &defaults, usual).await;
     let mut thread = newborn(shared, caller, id, (directory, model), new);
     thread.card.folders = folders;
+    thread.settings.git = git_info(&own, &thread.card.directory).await;
     let handle = waking::born(shared, thread.clone(), keep).await?;
     shared.registry.insert(handle);
     if keep {
@@ -287,6 +294,7 @@ fn newborn(
             instructions: new
                 .instructions
                 .or_else(|| changes.instructions.map(Into::into)),
+            git: None,
         },
         status: Status::Inactive,
         archived: false,
@@ -295,7 +303,21 @@ fn newborn(
         message_count: 0,
         preview: String::new(),
         labels: new.labels,
+        section: None,
     }
+}
+
+/// The repository that a new thread works in, read from its files. What lies around a tenant's own places is
+/// not the tenant's to see.
+async fn git_info(own: &TenantOwn, directory: &Path) -> Option<Box<GitInfo>> {
+    if own.is_confined() {
+        return None;
+    }
+    let directory = directory.to_owned();
+    let looking = tokio::task::spawn_blocking(move || tools::git::info(&directory));
+    // A disk that does not answer keeps nobody from a new thread.
+    let found = tokio::time::timeout(GIT_INFO_WAIT, looking).await;
+    found.ok()?.ok()?.map(Box::new)
 }
 
 pub(crate) async fn delete(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId) -> Outcome {

@@ -41,7 +41,16 @@ pub const PREVIEW_CHARS_MAX: usize = 200;
 pub const CLIENT_ID_CHARS_MAX: usize = 200;
 pub const WORKSPACES_MAX: usize = 1_000;
 pub const FOLDERS_MAX: usize = 10_000;
-/// Names of workspaces and folders.
+/// How long a new thread waits to know of its repository.
+pub const GIT_INFO_WAIT: Duration = Duration::from_millis(500);
+pub const SECTIONS_MAX: usize = 200;
+/// In one section.
+pub const SECTION_THREADS_MAX: usize = 1_000;
+/// In all sections of a tenant: they are read with every list.
+pub const SECTIONED_THREADS_MAX: usize = 5_000;
+/// Of each word by which clients say how a section is drawn.
+pub const APPEARANCE_CHARS_MAX: usize = 200;
+/// Names of workspaces, folders and sections.
 pub const NAME_CHARS_MAX: usize = 200;
 /// How often a library change is tried again when others change it at the same time.
 pub const LIBRARY_TRIES_MAX: usize = 16;

@@ -12,6 +12,8 @@ pub enum RecordKind {
     Folder,
     /// Where a thread sits in the tree.
     Placement,
+    /// A section of the list of threads, with who is in it.
+    Section,
     /// What a person allowed for longer than once.
     Grant,
     /// Who has threads, members and tokens of its own; all of them under one tenant id.
@@ -22,10 +24,11 @@ pub enum RecordKind {
 }
 
 impl RecordKind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Workspace,
         Self::Folder,
         Self::Placement,
+        Self::Section,
         Self::Grant,
         Self::Tenant,
         Self::Member,
@@ -42,6 +45,7 @@ impl RecordKind {
             RecordKind::Workspace => "workspace",
             RecordKind::Folder => "folder",
             RecordKind::Placement => "placement",
+            RecordKind::Section => "section",
             RecordKind::Grant => "grant",
             RecordKind::Tenant => "tenant",
             RecordKind::Member => "member",

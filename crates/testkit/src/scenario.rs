@@ -133,7 +133,8 @@ pub enum Act {
     /// Gives one with its arguments: `fix it now`.
     Command,
     /// Sends a frame of the dialect's own as it is; `THREAD_a` stands for the thread of the client a,
-    /// `WORKSPACE` for the workspace's path.
+    /// `WORKSPACE` for the workspace's path,
+    /// `SECTION_a` for the section of the list that it was last answered with.
     Send,
     /// Says nothing, and waits.
     Hear,

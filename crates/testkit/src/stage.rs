@@ -85,6 +85,8 @@ struct Actor {
     is_aside: bool,
     /// Where it was last told to sign in.
     sign_in_page: Option<String>,
+    /// The section of the list of threads that it was last answered with.
+    section: Option<String>,
     closed: bool,
 }
 
@@ -222,6 +224,7 @@ impl Stage {
             kinds: Vec::new(),
             is_aside: step.speaks.is_some(),
             sign_in_page: None,
+            section: self.actors.get(name).and_then(|it| it.section.clone()),
             closed: false,
         };
         self.actors.insert(name.to_owned(), actor);
@@ -274,12 +277,15 @@ impl Stage {
         Ok(Said::Yes)
     }
 
-    /// What a step sends as it is, with the names of threads in it.
+    /// What a step sends as it is, with the names of threads and sections in it.
     fn own_frame(&self, step: &Step) -> String {
         let mut frame = self.props.named(step.text.as_deref().unwrap_or_default());
         for (name, actor) in &self.actors {
             if let Some(thread) = actor.tongue.thread() {
                 frame = frame.replace(&format!("THREAD_{name}"), thread);
+            }
+            if let Some(section) = &actor.section {
+                frame = frame.replace(&format!("SECTION_{name}"), section);
             }
         }
         frame
@@ -354,6 +360,7 @@ impl Stage {
                     actor.signals.extend(signals);
                     actor.kinds.extend(kind(frame));
                     actor.sign_in_page = sign_in_page(frame).or(actor.sign_in_page.take());
+                    actor.section = section(frame).or(actor.section.take());
                     let follow_up = actor.tongue.follow_up();
                     if !actor.is_aside && !actor.tongue.aside(frame) {
                         self.transcript.heard(name, frame);
@@ -424,6 +431,16 @@ fn kind(frame: &str) -> Option<String> {
         rest.split_once('"')
     });
     begins.map(|(kind, _)| kind.to_owned())
+}
+
+/// The section that an answer is about, if it is one.
+fn section(frame: &str) -> Option<String> {
+    if !frame.contains("\"section\"") {
+        return None;
+    }
+    let frame: serde_json::Value = serde_json::from_str(frame).ok()?;
+    let id = frame.pointer("/result/section/id")?;
+    id.as_str().map(str::to_owned)
 }
 
 impl Actor {

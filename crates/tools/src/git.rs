@@ -3,6 +3,7 @@
 //! A repository can come from anywhere, with settings that make harmless git commands run any program.
 
 mod config;
+mod head;
 mod index;
 pub mod worktrees;
 
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::path;
 
 pub use config::{GitSetting, parse as parse_config};
+pub use head::info;
 pub use index::gitlinks as parse_gitlinks;
 
 /// Larger settings are not read; nobody writes such by hand.

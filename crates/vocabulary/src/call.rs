@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
-    DirectoryCall, ExecCommand, FileCall, FileUpload, FindFiles, ForkThread, GrantScope, Image,
-    InputPiece, LibraryCall, McpCall, MemberCall, ModelRef, NamedModel, PushCall, RevertThread,
-    RunCommand, RunShell, SandboxMode, Seq, SignInCall, SkillCall, StartReview, SummaryDetail,
-    TerminalCall, ThreadId, ThreadQuery, TurnId, TurnSelection, Verbosity, WorkspaceId,
+    DirectoryCall, ExecCommand, FileCall, FileUpload, FindFiles, ForkThread, GitInfoChange,
+    GrantScope, Image, InputPiece, LibraryCall, McpCall, MemberCall, ModelRef, NamedModel,
+    PushCall, RevertThread, RunCommand, RunShell, SandboxMode, Seq, SignInCall, SkillCall,
+    StartReview, SummaryDetail, TerminalCall, ThreadId, ThreadQuery, TurnId, TurnSelection,
+    Verbosity, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -227,6 +228,8 @@ pub struct Changes {
     pub assignment: Option<Box<Assignment>>,
     /// How the client wants work done in it.
     pub instructions: Option<String>,
+    /// What is kept of its repository.
+    pub git: Option<Box<GitInfoChange>>,
 }
 
 impl Changes {
@@ -250,6 +253,7 @@ impl Changes {
             (self.budgets.is_some(), Changed::Budgets),
             (self.assignment.is_some(), Changed::Assignment),
             (self.instructions.is_some(), Changed::Instructions),
+            (self.git.is_some(), Changed::Git),
         ]
         .into_iter()
         .filter_map(|(named, setting)| named.then_some(setting))

@@ -78,6 +78,11 @@ text_id!(
     WorkspaceId
 );
 
+text_id!(
+    /// A section of a tenant's list of threads.
+    SectionId
+);
+
 impl TenantId {
     /// The tenant of a lone user.
     pub const LOCAL: &'static str = "local";

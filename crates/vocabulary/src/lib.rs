@@ -18,6 +18,7 @@ mod event;
 mod exec;
 mod facts;
 mod find_files;
+mod git_info;
 mod ids;
 mod item;
 mod library;
@@ -34,6 +35,7 @@ mod refusal;
 mod reply;
 mod review;
 mod role;
+mod sections;
 mod skills;
 mod status;
 mod terminal;
@@ -72,7 +74,8 @@ pub use facts::{
     ThreadFact, ToolFact, TurnFact,
 };
 pub use find_files::{FindFiles, FoundFile, FoundFiles};
-pub use ids::{AskId, ItemId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
+pub use git_info::{FieldChange, GitInfo, GitInfoChange};
+pub use ids::{AskId, ItemId, SectionId, Seq, TenantId, ThreadId, Timestamp, TurnId, WorkspaceId};
 pub use item::{
     Item, Native, PART_BREAK, PlanMarks, PlanStep, PlanStepStatus, ReasoningKind, reasoning_parts,
 };
@@ -98,6 +101,9 @@ pub use reply::{
 };
 pub use review::{ReviewTarget, StartReview};
 pub use role::{Permission, Role};
+pub use sections::{
+    InSection, PINNED_SECTION, Section, SectionAppearance, SectionCall, SectionFilter, SectionPlace,
+};
 pub use skills::{
     CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
 };

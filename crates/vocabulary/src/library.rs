@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Reply, Thread, ThreadId, Timestamp, WorkspaceId};
+use crate::{Reply, Section, SectionCall, Thread, ThreadId, Timestamp, WorkspaceId};
 
 /// Where threads are that name no workspace.
 pub const DEFAULT_WORKSPACE: &str = "000000000000000000000";
@@ -111,6 +111,7 @@ pub enum LibraryCall {
         workspace: WorkspaceId,
         folder: String,
     },
+    Sections(SectionCall),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,8 +122,10 @@ pub enum LibraryReply {
     Folder(Folder),
     /// A thread or a folder is where it was to go.
     Moved,
-    /// A folder was deleted, or there was none.
+    /// A folder or a section was deleted, or there was none.
     Deleted(bool),
+    Sections(Vec<Section>),
+    Section(Section),
 }
 
 impl From<LibraryReply> for Reply {

@@ -8,10 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::carried;
 use crate::{
-    Approvals, Ask, Assignment, Budgets, CallRef, Entry, Event, Fact, ForkedFrom, Growth, ItemFact,
-    ItemId, ModelRef, Opening, OutputStream, PART_BREAK, PlanStep, ReasoningKind, SandboxInForce,
-    SandboxMode, Seq, Status, StepFact, StreamTag, SummaryDetail, TenantId, ThreadId, Timestamp,
-    ToolCall, ToolFact, TurnId, UserInput, Verbosity, WorkFolders, WorkspaceId,
+    Approvals, Ask, Assignment, Budgets, CallRef, Entry, Event, Fact, ForkedFrom, GitInfo, Growth,
+    InSection, ItemFact, ItemId, ModelRef, Opening, OutputStream, PART_BREAK, PlanStep,
+    ReasoningKind, SandboxInForce, SandboxMode, Seq, Status, StepFact, StreamTag, SummaryDetail,
+    TenantId, ThreadId, Timestamp, ToolCall, ToolFact, TurnId, UserInput, Verbosity, WorkFolders,
+    WorkspaceId,
 };
 
 /// What never changes about a thread: enough to spell any of its events.
@@ -53,6 +54,10 @@ pub struct Thread {
     pub preview: String,
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// Where its tenant's list has it. The library knows; filled in where a thread is answered with, and
+    /// never kept with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<Box<InSection>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,6 +132,9 @@ pub struct ThreadSettings {
     /// What the work in it is for, where a harness said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignment: Option<Box<Assignment>>,
+    /// The repository that it works in, as it was found or said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git: Option<Box<GitInfo>>,
 }
 
 /// What an agent may do at all; the engine holds it to that, call by call.
@@ -177,6 +185,7 @@ pub enum Changed {
     Budgets,
     Assignment,
     Instructions,
+    Git,
 }
 
 /// Everything someone who joins needs to draw the thread, taken at one moment.

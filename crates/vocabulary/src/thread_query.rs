@@ -1,10 +1,11 @@
 //! Which threads a list is about, and in what order.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Thread, ThreadId, Timestamp, WorkspaceId};
+use crate::{SectionFilter, Thread, ThreadId, Timestamp, WorkspaceId};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadQuery {
@@ -22,7 +23,10 @@ pub struct ThreadQuery {
     pub only: Option<Vec<ThreadId>>,
     /// None of these.
     #[serde(default)]
-    pub left_out: Vec<ThreadId>,
+    pub left_out: BTreeSet<ThreadId>,
+    /// The library knows who is in which; no store does.
+    #[serde(default)]
+    pub section: Option<SectionFilter>,
     #[serde(default)]
     pub sort: ThreadSort,
     #[serde(default)]

@@ -1,13 +1,12 @@
 //! Client requests as calls.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
-use vocabulary::{Answer, Call, Changes, NamedModel, NewThread, ThreadId};
+use vocabulary::{Answer, Call, Changes, NewThread, ThreadId};
 
 use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::hear::{CodexRequest, repeated};
-use super::permissions::{PermissionFields, REVIEWER};
+use super::new_thread::WantedThread;
+use super::permissions::REVIEWER;
 use super::refuse::CodexError;
 use super::settings::INSTRUCTIONS_BYTES_MAX;
 use super::wire::params::{InitializeParams, ThreadStartParams};
@@ -15,7 +14,7 @@ use super::wire::results::{
     ConfigRequirements, ConfigRequirementsReadResponse, InitializeResponse,
     ThreadUnsubscribeResponse, UnsubscribeStatus,
 };
-use super::{Codex, asks, platform, respond, send, show, thinking};
+use super::{Codex, asks, platform, respond, send, show};
 use crate::Action;
 use crate::jsonrpc::Id;
 
@@ -113,6 +112,9 @@ impl Codex {
             }
             CodexRequest::Exec(params) => return self.exec(out, id, *params),
             CodexRequest::Order(request) => return self.order(out, id, request),
+            CodexRequest::Items(request) => return self.items(out, id, request),
+            CodexRequest::Metadata(params) => return self.metadata_update(out, id, params),
+            CodexRequest::Sections(request) => return self.sections(out, id, request),
             CodexRequest::Terminals(request) => return self.terminals(out, id, request),
             CodexRequest::TurnStart(params) => return self.turn_start(out, id, params),
             CodexRequest::TurnSteer(params) => return self.turn_steer(out, id, params),
@@ -158,39 +160,13 @@ impl Codex {
         id: Id,
         params: ThreadStartParams,
     ) -> Result<(), CodexError> {
-        if let Some(cwd) = &params.cwd
-            && !Path::new(cwd).is_absolute()
-        {
-            let message = "thread/start: cwd: expected an absolute path";
-            return Err(CodexError::params(message));
-        }
-        let instructions = instructions("thread/start", params.developer_instructions.as_deref())?;
-        let permissions = PermissionFields {
-            method: "thread/start",
-            approval_policy: params.approval_policy.as_ref(),
-            sandbox: params.sandbox.as_ref(),
-            profile: params.permissions.as_deref(),
-            ..PermissionFields::default()
-        };
-        let permissions = permissions.read()?;
-        let ephemeral = params.ephemeral == Some(true);
-        let config = params.config.unwrap_or_default();
-        let summary = config.model_reasoning_summary.as_deref();
-        let summary = thinking::summary("thread/start: config.model_reasoning_summary", summary)?;
-        let verbosity = config.model_verbosity.as_deref();
-        let verbosity = thinking::verbosity("thread/start: config.model_verbosity", verbosity)?;
+        let wanted = WantedThread::read("thread/start", params)?;
         let new = NewThread {
-            directory: params.cwd.map(PathBuf::from),
-            changes: Changes {
-                named_model: params.model.map(NamedModel::Listed),
-                effort: config.model_reasoning_effort,
-                summary,
-                verbosity,
-                ..permissions.of_new()
-            },
-            instructions: instructions.map(Into::into),
-            keep: !ephemeral,
-            ephemeral,
+            directory: wanted.directory,
+            changes: wanted.changes,
+            instructions: wanted.instructions,
+            keep: !wanted.ephemeral,
+            ephemeral: wanted.ephemeral,
             ..NewThread::default()
         };
         self.starting += 1;

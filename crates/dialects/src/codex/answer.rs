@@ -80,6 +80,12 @@ impl Codex {
             CodexPurpose::Terminals(purpose) => {
                 self.terminals_answered(out, purpose, reply.terminals()?)?;
             }
+            CodexPurpose::Items(id, purpose) => {
+                self.items_answered(out, id, purpose, &*reply.turns()?);
+            }
+            CodexPurpose::Sections(id, purpose) => {
+                self.sections_answered(out, id, purpose, *reply.library()?)?;
+            }
             CodexPurpose::ServerList(id, params) => match *reply.mcp()? {
                 McpReply::Servers(snapshot) => {
                     send(out, respond(id, &servers::page(&snapshot, params)));
@@ -202,6 +208,9 @@ impl Codex {
                 }
                 send(out, CodexError::from(&refusal).frame(Some(waiting.id())));
             }
+            CodexPurpose::Sections(id, purpose) => {
+                Self::sections_refused(out, id, purpose, &refusal);
+            }
             CodexPurpose::Threads(waiting) => {
                 send(out, CodexError::from(&refusal).frame(Some(waiting.id())));
             }
@@ -219,6 +228,7 @@ impl Codex {
             | CodexPurpose::TurnThread(id, _)
             | CodexPurpose::Turn(id)
             | CodexPurpose::Exec(id)
+            | CodexPurpose::Items(id, _)
             | CodexPurpose::Grants(id)
             | CodexPurpose::Inventory(id, _)
             | CodexPurpose::Config(id, _)

@@ -6,9 +6,11 @@ use super::config::ConfigPurpose;
 use super::file_search::FileSearchPurpose;
 use super::forks::ForkPurpose;
 use super::inventory::InventoryPurpose;
+use super::items_list::ItemPurpose;
 use super::orbit::ServerControl;
 use super::orders::OrderPurpose;
 use super::resuming::FirstPage;
+use super::sections::SectionPurpose;
 use super::server_login::ServerLoginPurpose;
 use super::settings::SettingsPurpose;
 use super::terminals::TerminalPurpose;
@@ -66,6 +68,8 @@ pub enum CodexPurpose {
     Steer(Id),
     Exec(Id),
     Order(OrderPurpose),
+    Sections(Id, SectionPurpose),
+    Items(Id, ItemPurpose),
     Terminals(TerminalPurpose),
     /// Zane's, who would lose what was said: a turn that is over is followed by another.
     SteerOrStart(Id, Box<SteerTurn>),

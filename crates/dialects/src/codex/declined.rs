@@ -54,24 +54,6 @@ const DECLINED: &[Declined] = &[
         ],
     },
     Declined {
-        why: "items come with their turns, page by page, by thread/turns/list",
-        methods: &["thread/items/list", "thread/items/read"],
-    },
-    Declined {
-        why: "titles and first words are searched, by thread/search, and no whole threads yet",
-        methods: &["thread/searchOccurrences"],
-    },
-    Declined {
-        why: "threads lie in no sections here; they are archived or not",
-        methods: &[
-            "thread/section/move",
-            "threadSection/create",
-            "threadSection/delete",
-            "threadSection/list",
-            "threadSection/update",
-        ],
-    },
-    Declined {
         why: "there are no plugins here; skills and MCP servers are added with files",
         methods: &[
             "marketplace/add",
@@ -156,10 +138,6 @@ const DECLINED: &[Declined] = &[
             "thread/decrement_elicitation",
             "thread/increment_elicitation",
         ],
-    },
-    Declined {
-        why: "the server finds out about a directory itself, where it needs to know",
-        methods: &["thread/metadata/update"],
     },
     Declined {
         why: "which turns a person has read is kept by their client",

@@ -1,22 +1,19 @@
 //! A thread's past in this protocol: `thread/fork`, `thread/revert`, `thread/rollback`, `thread/delete`.
 
-use std::path::{Path, PathBuf};
-
 use vocabulary::{
-    Call, Changes, ForkPlace, ForkThread, NamedModel, Refusal, Reply, RevertThread, RevertTo,
-    ThreadView, TurnId,
+    Call, ForkPlace, ForkThread, Refusal, Reply, RevertThread, RevertTo, ThreadView, TurnId,
 };
 
-use super::act::{instructions, parse};
+use super::act::parse;
 use super::calls::{ALL_MESSAGES, CodexPurpose};
-use super::permissions::PermissionFields;
+use super::new_thread::WantedThread;
 use super::refuse::CodexError;
 use super::tell::notify;
 use super::wire::forks::{ThreadForkParams, ThreadRevertParams, ThreadRollbackParams};
 use super::wire::notice::ThreadStarted;
 use super::wire::params::ThreadParams;
 use super::wire::results::ThreadReadResponse;
-use super::{Codex, respond, send, show, thinking};
+use super::{Codex, respond, send, show};
 use crate::Action;
 use crate::jsonrpc::Id;
 
@@ -154,12 +151,7 @@ impl Codex {
 }
 
 fn forked(params: ThreadForkParams) -> Result<ForkThread, CodexError> {
-    if let Some(cwd) = &params.cwd
-        && !Path::new(cwd).is_absolute()
-    {
-        let message = "thread/fork: cwd: expected an absolute path";
-        return Err(CodexError::params(message));
-    }
+    let wanted = WantedThread::read("thread/fork", params.new)?;
     let upto = match (params.last_turn_id, params.before_turn_id) {
         (None, None) => ForkPlace::Rest,
         (Some(turn), None) => ForkPlace::After(TurnId::new(turn)),
@@ -169,33 +161,13 @@ fn forked(params: ThreadForkParams) -> Result<ForkThread, CodexError> {
             return Err(CodexError::params(message));
         }
     };
-    let instructions = instructions("thread/fork", params.developer_instructions.as_deref())?;
-    let permissions = PermissionFields {
-        method: "thread/fork",
-        approval_policy: params.approval_policy.as_ref(),
-        sandbox: params.sandbox.as_ref(),
-        profile: params.permissions.as_deref(),
-        ..PermissionFields::default()
-    };
-    let permissions = permissions.read()?;
-    let config = params.config.unwrap_or_default();
-    let summary = config.model_reasoning_summary.as_deref();
-    let summary = thinking::summary("thread/fork: config.model_reasoning_summary", summary)?;
-    let verbosity = config.model_verbosity.as_deref();
-    let verbosity = thinking::verbosity("thread/fork: config.model_verbosity", verbosity)?;
     Ok(ForkThread {
         thread: parse(&params.thread_id)?,
         upto,
-        directory: params.cwd.map(PathBuf::from),
+        directory: wanted.directory,
         files: params.with_files == Some(true),
-        changes: Changes {
-            named_model: params.model.map(NamedModel::Listed),
-            effort: config.model_reasoning_effort,
-            summary,
-            verbosity,
-            ..permissions.of_new()
-        },
-        instructions: instructions.map(Into::into),
-        ephemeral: params.ephemeral == Some(true),
+        changes: wanted.changes,
+        instructions: wanted.instructions,
+        ephemeral: wanted.ephemeral,
     })
 }

@@ -8,14 +8,17 @@ use super::config::ConfigRequest;
 use super::file_search::{self, FileSearchRequest};
 use super::forks::ForkRequest;
 use super::inventory::InventoryRequest;
+use super::items_list::ItemRequest;
 use super::orders::OrderRequest;
 use super::refuse::CodexError;
+use super::sections::{self, SectionRequest};
 use super::settings::SettingsRequest;
 use super::terminals::TerminalRequest;
 use super::thread_list::ThreadListRequest;
 use super::wire::account::{CancelLoginAccountParams, LoginAccountParams};
 use super::wire::exec::CommandExecParams;
 use super::wire::mcp::McpServerOauthLoginParams;
+use super::wire::metadata::ThreadMetadataUpdateParams;
 use super::wire::params::{
     GrantParams, InitializeParams, ListMcpServerStatusParams, ModelListParams, ThreadParams,
     ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
@@ -57,6 +60,9 @@ pub enum CodexRequest {
     TurnSteer(TurnSteerParams),
     TurnInterrupt(TurnInterruptParams),
     Order(OrderRequest),
+    Items(ItemRequest),
+    Metadata(ThreadMetadataUpdateParams),
+    Sections(SectionRequest),
     Terminals(TerminalRequest),
     Exec(Box<CommandExecParams>),
     Directories(DirectoryCall),
@@ -113,6 +119,18 @@ pub fn request(
         ("thread/turns/list", Endpoint::Codex) => {
             CodexRequest::ThreadTurnsList(read(method, params)?)
         }
+        ("thread/items/list", Endpoint::Codex) => {
+            CodexRequest::Items(ItemRequest::List(read(method, params)?))
+        }
+        ("thread/items/read", Endpoint::Codex) => {
+            CodexRequest::Items(ItemRequest::Read(read(method, params)?))
+        }
+        ("thread/searchOccurrences", Endpoint::Codex) => {
+            CodexRequest::Items(ItemRequest::Search(read(method, params)?))
+        }
+        ("thread/metadata/update", Endpoint::Codex) => {
+            CodexRequest::Metadata(read(method, params)?)
+        }
         ("thread/name/set", _) => CodexRequest::ThreadNameSet(read(method, params)?),
         ("thread/archive", _) => CodexRequest::ThreadArchive(read(method, params)?),
         ("thread/unarchive", _) => CodexRequest::ThreadUnarchive(read(method, params)?),
@@ -165,6 +183,9 @@ fn own(method: &str, params: Value) -> Result<CodexRequest, CodexError> {
     }
     if let Some(known) = server_login::request(method, &params) {
         return known.map(CodexRequest::ServerLogin);
+    }
+    if let Some(known) = sections::request(method, &params) {
+        return known.map(CodexRequest::Sections);
     }
     Err(nobodys(method))
 }

@@ -30,10 +30,15 @@ use super::wire::inventory::{
     SkillsConfigWriteParams, SkillsConfigWriteResponse, SkillsListEntry, SkillsListParams,
     ThreadGoalClearResponse, ThreadGoalGetResponse,
 };
+use super::wire::items_list::{
+    ThreadItemsListParams, ThreadItemsListResponse, ThreadItemsReadParams, ThreadItemsReadResponse,
+    ThreadSearchOccurrence, ThreadSearchOccurrencesParams,
+};
 use super::wire::mcp::{
     McpServerOauthLoginCompleted, McpServerOauthLoginParams, McpServerOauthLoginResponse,
     McpServerStatus,
 };
+use super::wire::metadata::ThreadMetadataUpdateParams;
 use super::wire::notice::{
     Delta, ErrorNotice, ItemCompleted, ItemStarted, McpToolCallProgress, ReasoningSummaryPartAdded,
     ServerRequestResolved, ThreadNameUpdated, ThreadNamed, ThreadStarted, ThreadStatusChanged,
@@ -51,6 +56,10 @@ use super::wire::results::{
     CollaborationModeMask, ConfigRequirementsReadResponse, Empty, Grant, InitializeResponse, Model,
     Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse, ThreadUnsubscribeResponse,
     TurnStartResponse, TurnSteerResponse,
+};
+use super::wire::sections::{
+    ThreadSection, ThreadSectionCreateParams, ThreadSectionDeleteParams, ThreadSectionListParams,
+    ThreadSectionMoveParams, ThreadSectionResponse, ThreadSectionUpdateParams,
 };
 use super::wire::settings::{
     PermissionProfileListParams, PermissionProfileSummary, ThreadSettingsUpdateParams,
@@ -112,7 +121,7 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<GitWorktreeRemoveParams>("anchor.git.worktree.remove")
             .request::<GitRepoParams>("anchor.git.worktree.prune")
             .other::<ClientControl>(),
-        Endpoint::Codex => inventory_requests(table)
+        Endpoint::Codex => section_requests(inventory_requests(table))
             .request::<InitializeParams>("initialize")
             .notification::<Value>("initialized")
             .request::<LoginAccountParams>("account/login/start")
@@ -225,6 +234,15 @@ pub fn server(endpoint: Endpoint) -> Value {
             .answer::<ThreadTurnsListResponse<'static>>("thread/turns/list")
             .answer::<CommandExecResponse<'static>>("command/exec")
             .answer::<ThreadSearchResponse<'static>>("thread/search")
+            .answer::<Page<ThreadSection<'static>>>("threadSection/list")
+            .answer::<ThreadSectionResponse<'static>>("threadSection/create")
+            .answer::<ThreadSectionResponse<'static>>("threadSection/update")
+            .answer::<Empty>("threadSection/delete")
+            .answer::<Empty>("thread/section/move")
+            .answer::<ThreadItemsListResponse<'static>>("thread/items/list")
+            .answer::<ThreadItemsReadResponse<'static>>("thread/items/read")
+            .answer::<Page<ThreadSearchOccurrence>>("thread/searchOccurrences")
+            .answer::<ThreadReadResponse<'static>>("thread/metadata/update")
             .answer::<LoginAccountResponse>("account/login/start")
             .answer::<CancelLoginAccountResponse>("account/login/cancel")
             .answer::<Empty>("account/logout")
@@ -241,6 +259,19 @@ pub fn server(endpoint: Endpoint) -> Value {
             .answer::<ConfigRequirementsReadResponse>("configRequirements/read"),
     }
     .schema()
+}
+
+fn section_requests(table: Table) -> Table {
+    table
+        .request::<ThreadSectionListParams>("threadSection/list")
+        .request::<ThreadSectionCreateParams>("threadSection/create")
+        .request::<ThreadSectionUpdateParams>("threadSection/update")
+        .request::<ThreadSectionDeleteParams>("threadSection/delete")
+        .request::<ThreadSectionMoveParams>("thread/section/move")
+        .request::<ThreadMetadataUpdateParams>("thread/metadata/update")
+        .request::<ThreadItemsListParams>("thread/items/list")
+        .request::<ThreadItemsReadParams>("thread/items/read")
+        .request::<ThreadSearchOccurrencesParams>("thread/searchOccurrences")
 }
 
 fn inventory_requests(table: Table) -> Table {

@@ -1,19 +1,19 @@
 //! Threads, turns and their statuses in each endpoint's spelling.
 
 use vocabulary::{
-    AskKind, Status, Thread as CoreThread, ThreadView, Timestamp, TurnErrorKind, TurnId,
-    TurnOutcome,
+    AskKind, Status, Thread as CoreThread, ThreadSort, ThreadView, Timestamp, TurnErrorKind,
+    TurnId, TurnOutcome,
 };
 
 use super::Endpoint;
 use super::offer::Names;
-use super::permissions;
 use super::wire::params::GrantScope;
 use super::wire::results::{Grant, ThreadOpened};
 use super::wire::thread::{
     ActiveFlag, CodexErrorInfo, CodexThreadStatus, CodexTurnStatus, ItemsView, Thread,
     ThreadStatus, Turn, TurnError, TurnStatus, ZaneThreadStatus, ZaneTurnStatus,
 };
+use super::{metadata, permissions, sections};
 
 /// To whom something is shown, and how models are called there.
 #[derive(Clone, Copy)]
@@ -29,6 +29,7 @@ pub fn thread<'a>(
 ) -> Thread<'a> {
     let (card, model) = (&thread.card, &thread.settings.model);
     let title = thread.title.text.as_str();
+    let section = thread.section.as_deref();
     Thread {
         id: card.id.to_string(),
         session_id: card.id.to_string(),
@@ -38,12 +39,22 @@ pub fn thread<'a>(
         model_provider: &model.provider,
         created_at: card.created_at.seconds(),
         updated_at: thread.updated_at.seconds(),
+        recency_at: match speaking.endpoint {
+            Endpoint::Codex => Some(ThreadSort::Active.time(thread).seconds()),
+            Endpoint::Zane => None,
+        },
         forked_from_id: card.forked_from.as_ref().map(|it| it.thread.to_string()),
         status: thread_status(speaking.endpoint, thread.status),
         cwd: card.directory.to_string_lossy(),
         cli_version: env!("CARGO_PKG_VERSION"),
         source: "appServer",
         ephemeral: card.ephemeral,
+        git_info: match speaking.endpoint {
+            Endpoint::Codex => thread.settings.git.as_deref().map(metadata::shown),
+            Endpoint::Zane => None,
+        },
+        section: section.map(|it| sections::shown(&it.section)),
+        section_entered_at: section.map(|it| it.entered_at.seconds()),
         project_id: None,
         turns,
     }

@@ -3,6 +3,7 @@
 mod anything;
 mod asking;
 mod forks;
+mod found;
 mod inventory;
 mod items;
 mod listing;
@@ -13,6 +14,7 @@ mod ordering;
 mod permissions;
 mod rejoining;
 mod saying;
+mod sections;
 mod servers;
 mod settings;
 mod signing;

@@ -1,10 +1,11 @@
 //! Lists of threads: `thread/list`, `thread/search`, `thread/loaded/list`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use vocabulary::{
-    ArchivedThreads, Call, ListDirection, Refusal, Reply, Status, Thread, ThreadId, ThreadPage,
-    ThreadQuery, ThreadSort,
+    ArchivedThreads, Call, ListDirection, Refusal, Reply, SectionFilter, SectionId, Status, Thread,
+    ThreadId, ThreadPage, ThreadQuery, ThreadSort,
 };
 
 use super::act::parse;
@@ -13,8 +14,8 @@ use super::refuse::CodexError;
 use super::wire::params::{OneOrMany, SortDirection};
 use super::wire::results::Page;
 use super::wire::thread_list::{
-    ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadSearchParams,
-    ThreadSearchResponse, ThreadSearchResult, ThreadSortKey,
+    ThreadListParams, ThreadListResponse, ThreadLoadedListParams, ThreadPageParams,
+    ThreadSearchParams, ThreadSearchResponse, ThreadSearchResult, ThreadSortKey,
 };
 use super::{Codex, Endpoint, respond, send, show};
 use crate::Action;
@@ -66,17 +67,11 @@ impl Codex {
         };
         let (waiting, query) = match request {
             ThreadListRequest::List(params) => {
-                let sort = params.sort_key.map_or(usual, sort);
-                let query = listed(*params)?;
-                (ThreadListPurpose::List(id), ThreadQuery { sort, ..query })
+                (ThreadListPurpose::List(id), listed(*params, usual)?)
             }
             ThreadListRequest::Search(params) => {
                 let words = params.search_term.clone();
-                let sort = params.sort_key.map_or(usual, sort);
-                let query = ThreadQuery {
-                    sort,
-                    ..searched(params)?
-                };
+                let query = searched(params, usual)?;
                 (ThreadListPurpose::Search { id, words }, query)
             }
             ThreadListRequest::Loaded(params) => {
@@ -174,7 +169,7 @@ fn snippet<'a>(thread: &'a Thread, words: &str) -> &'a str {
     }
 }
 
-fn listed(params: ThreadListParams) -> Result<ThreadQuery, CodexError> {
+fn listed(params: ThreadListParams, usual: ThreadSort) -> Result<ThreadQuery, CodexError> {
     let method = "thread/list";
     if params
         .originators
@@ -197,7 +192,15 @@ fn listed(params: ThreadListParams) -> Result<ThreadQuery, CodexError> {
         return Err(wrong(method, "excludedThreadIds", &message));
     }
     let left_out = excluded.iter().map(|id| parse(id));
-    let left_out = left_out.collect::<Result<Vec<ThreadId>, CodexError>>()?;
+    let left_out = left_out.collect::<Result<BTreeSet<ThreadId>, CodexError>>()?;
+    let in_order = params.page.sort_key == Some(ThreadSortKey::SectionPosition);
+    let section = section(params.section_id, in_order)?;
+    // A section's own order begins at its beginning.
+    let direction = match (in_order, params.page.sort_direction) {
+        (true, None) => ListDirection::OldestFirst,
+        (_, given) => direction(given),
+    };
+    let paged = paged(params.page, usual);
     let directories = match params.cwd {
         None => Vec::new(),
         Some(OneOrMany::One(one)) => vec![one],
@@ -207,41 +210,66 @@ fn listed(params: ThreadListParams) -> Result<ThreadQuery, CodexError> {
     let is_of_others = params.parent_thread_id.is_some()
         || params.ancestor_thread_id.is_some()
         || params.attached_to_thread_id.is_some()
-        || matches!(params.project_id, Some(Some(_)))
-        || matches!(params.section_id, Some(Some(_)))
-        || !has_ours(params.source_kinds.as_deref());
+        || matches!(params.project_id, Some(Some(_)));
     Ok(ThreadQuery {
         directories: directories.into_iter().map(PathBuf::from).collect(),
         text: params.search_term,
         providers: params.model_providers.unwrap_or_default(),
         left_out,
-        only: is_of_others.then(Vec::new),
-        direction: direction(params.sort_direction),
-        ..paged(params.archived, params.limit, params.cursor)
+        only: is_of_others.then(Vec::new).or(paged.only),
+        section,
+        direction,
+        ..paged
     })
 }
 
-fn searched(params: ThreadSearchParams) -> Result<ThreadQuery, CodexError> {
+/// Threads of all sections, of one, or in none.
+fn section(
+    asked: Option<Option<String>>,
+    in_order: bool,
+) -> Result<Option<SectionFilter>, CodexError> {
+    let of = |id: String| SectionFilter::Of {
+        section: SectionId::new(id),
+        in_order,
+    };
+    match asked {
+        Some(Some(id)) => Ok(Some(of(id))),
+        None | Some(None) if in_order => {
+            let message = "section_position: expected the sectionId of a section beside it";
+            Err(wrong("thread/list", "sortKey", message))
+        }
+        Some(None) => Ok(Some(SectionFilter::Unsectioned)),
+        None => Ok(None),
+    }
+}
+
+fn searched(params: ThreadSearchParams, usual: ThreadSort) -> Result<ThreadQuery, CodexError> {
+    if params.page.sort_key == Some(ThreadSortKey::SectionPosition) {
+        let message = "section_position: expected created_at, updated_at or recency_at";
+        return Err(wrong("thread/search", "sortKey", message));
+    }
     if params.search_term.trim().is_empty() {
         return Err(wrong("thread/search", "searchTerm", "expected some words"));
     }
-    let has_ours = has_ours(params.source_kinds.as_deref());
     Ok(ThreadQuery {
         text: Some(params.search_term),
-        only: (!has_ours).then(Vec::new),
-        direction: direction(params.sort_direction),
-        ..paged(params.archived, params.limit, params.cursor)
+        ..paged(params.page, usual)
     })
 }
 
-fn paged(archived: Option<bool>, limit: Option<u32>, cursor: Option<String>) -> ThreadQuery {
+/// What all lists have in common.
+fn paged(page: ThreadPageParams, usual: ThreadSort) -> ThreadQuery {
+    let has_ours = has_ours(page.source_kinds.as_deref());
     ThreadQuery {
-        archived: match archived {
+        archived: match page.archived {
             Some(true) => ArchivedThreads::Only,
             Some(false) | None => ArchivedThreads::LeftOut,
         },
-        limit: Some(limit.unwrap_or(PAGE_DEFAULT).min(PAGE_MAX)),
-        cursor,
+        only: (!has_ours).then(Vec::new),
+        sort: page.sort_key.map_or(usual, sort),
+        direction: direction(page.sort_direction),
+        limit: Some(page.limit.unwrap_or(PAGE_DEFAULT).min(PAGE_MAX)),
+        cursor: page.cursor,
         ..ThreadQuery::default()
     }
 }

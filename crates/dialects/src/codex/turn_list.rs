@@ -54,10 +54,23 @@ impl Codex {
     }
 }
 
-/// A cursor is the number of the turn that the page before ended with.
+/// The cursor of a page that begins with this turn, in both directions.
+pub fn cursor_of(turn: u64) -> String {
+    format!("={turn}")
+}
+
+/// A cursor is the number of the turn that the page before ended with, or of the one that it begins with.
 fn selection(direction: SortDirection, cursor: Option<&str>) -> Result<TurnSelection, CodexError> {
     let number = cursor.map(|cursor| {
-        cursor.parse::<u64>().map_err(|_| {
+        let behind = |number: u64| match direction {
+            SortDirection::Desc => number.saturating_add(1),
+            SortDirection::Asc => number.saturating_sub(1),
+        };
+        let number = match cursor.strip_prefix('=') {
+            Some(first) => first.parse::<u64>().map(behind),
+            None => cursor.parse::<u64>(),
+        };
+        number.map_err(|_| {
             let message = "this cursor is not one of ours; start the list again without it";
             CodexError::params(format!("thread/turns/list: cursor: {message}"))
         })

@@ -1,7 +1,7 @@
 //! Replies as responses.
 
 use vocabulary::{
-    Call, LibraryCall, LibraryReply, Refusal, Reply, Status, Thread, TurnId, WorkspaceId,
+    Call, LibraryCall, LibraryReply, Refusal, Reply, Status, Thread, TurnId, Why, WorkspaceId,
 };
 
 use super::history_read::HistoryReader;
@@ -100,7 +100,7 @@ impl Pioneer {
                 respond(out, id, &result);
             }
             RequestStep::Library { include_hidden } => {
-                self.library(out, running, *reply.library()?, include_hidden);
+                self.library(out, running, *reply.library()?, include_hidden)?;
             }
         }
         Ok(())
@@ -112,7 +112,7 @@ impl Pioneer {
         running: &RunningRequest,
         reply: LibraryReply,
         include_hidden: bool,
-    ) {
+    ) -> Result<(), Refusal> {
         let id = &running.id;
         match reply {
             LibraryReply::Workspaces(workspaces) => {
@@ -136,7 +136,12 @@ impl Pioneer {
             LibraryReply::Deleted(deleted) => {
                 respond(out, id, &ThreadFolderDeleteResponse { deleted });
             }
+            LibraryReply::Sections(_) | LibraryReply::Section(_) => {
+                let message = "this answer is for another question";
+                return Err(Refusal::new(Why::Internal, message));
+            }
         }
+        Ok(())
     }
 
     fn found(

@@ -189,7 +189,8 @@ fn written(now: &ThreadSettings, settings: &[Changed]) -> Vec<(&'static str, Val
             | Changed::Summary
             | Changed::Budgets
             | Changed::Assignment
-            | Changed::Instructions => {}
+            | Changed::Instructions
+            | Changed::Git => {}
         }
     }
     changes

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use vocabulary::{Caller, LibraryCall, Refusal, Reply, ThreadId, Why};
 
-use super::{folders, owned, workspaces};
+use super::{folders, owned, sections, workspaces};
 use crate::Shared;
 use crate::session::storage;
 
@@ -58,6 +58,7 @@ pub async fn answer(
         LibraryCall::DeleteFolder { workspace, folder } => {
             folders::delete(shared, caller, workspace, &folder).await
         }
+        LibraryCall::Sections(call) => sections::answer(shared, caller, call).await,
     }
 }
 

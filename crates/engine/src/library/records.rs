@@ -5,6 +5,8 @@ use serde::de::DeserializeOwned;
 use store::{RecordChange, RecordKind, StoreError};
 use vocabulary::{Folder, Placement, Refusal, TenantId, Why, Workspace};
 
+use super::sections::KeptSection;
+
 use crate::Shared;
 use crate::limits::LIBRARY_TRIES_MAX;
 use crate::session::storage;
@@ -19,6 +21,8 @@ pub struct Library {
     pub folders: Vec<Folder>,
     /// By thread.
     pub placements: Vec<Placement>,
+    /// Oldest first; the pinned one is among them once it was used.
+    pub sections: Vec<KeptSection>,
 }
 
 /// What a change writes, and what its caller is told once it is written.
@@ -59,6 +63,7 @@ async fn read_once(
             RecordKind::Workspace => library.workspaces = decode(&read.records)?,
             RecordKind::Folder => library.folders = decode(&read.records)?,
             RecordKind::Placement => library.placements = decode(&read.records)?,
+            RecordKind::Section => library.sections = decode(&read.records)?,
             // Not of the library: see `grants`, and the crate `identity`.
             RecordKind::Grant | RecordKind::Tenant | RecordKind::Member | RecordKind::Token => {}
         }
@@ -67,6 +72,7 @@ async fn read_once(
     workspaces.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
     let folders = &mut library.folders;
     folders.sort_by(|a, b| (&a.name, &a.id).cmp(&(&b.name, &b.id)));
+    library.sections.sort_by(|a, b| a.age().cmp(&b.age()));
     Ok(Some(library))
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use vocabulary::{ArchivedThreads, TenantId, ThreadCard, ThreadId, ThreadQuery};
 
+use super::sections;
 use crate::Shared;
 
 /// How long a deletion waits for the disk; what takes longer goes on by itself.
@@ -12,7 +13,7 @@ const REMOVE_WAIT: Duration = Duration::from_secs(30);
 /// Where the data of tenants lies that are not the lone user.
 const TENANTS: &str = "tenants";
 
-/// Removes what only this thread had: what did not fit its answers, and the workspace that was made for
+/// Removes what only this thread had: its place in a section, what did not fit its answers, and the workspace that was made for
 /// it alone. A workspace that others may use, with all that lies in it, stays.
 pub(crate) async fn remove(shared: &Shared, card: &ThreadCard) {
     let mut places = places(&shared.config.home, card);
@@ -20,6 +21,10 @@ pub(crate) async fn remove(shared: &Shared, card: &ThreadCard) {
         places.retain(|place| !is_of_workspace(&shared.config.home, card, place));
     }
     remove_all(card, places).await;
+    if let Err(refusal) = sections::forget(shared, &card.tenant, card.id).await {
+        // Lists pass over who is not there, and whoever needs its place takes it out.
+        tracing::warn!(thread = %card.id, error = %refusal.message, "it is left in its section");
+    }
 }
 
 /// All of it, on a home that no engine of this process serves.
@@ -49,7 +54,7 @@ async fn is_shared(shared: &Shared, card: &ThreadCard) -> bool {
     let query = ThreadQuery {
         archived: ArchivedThreads::Included,
         directories: vec![card.directory.clone()],
-        left_out: vec![card.id],
+        left_out: [card.id].into(),
         limit: Some(1),
         ..ThreadQuery::default()
     };

@@ -214,5 +214,12 @@ pub(crate) fn changed_settings(
             None => was.instructions,
         },
         assignment: changes.assignment.clone().or(was.assignment),
+        git: match &changes.git {
+            Some(change) => {
+                let git = was.git.map(|git| *git).unwrap_or_default();
+                Some(Box::new(git.changed(change))).filter(|git| !git.is_empty())
+            }
+            None => was.git,
+        },
     }))
 }

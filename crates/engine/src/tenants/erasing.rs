@@ -16,8 +16,9 @@ const GIVEN_BACK_WAIT: Duration = Duration::from_secs(15);
 /// How often the library may change under one who erases it.
 const TRIES_MAX: usize = 8;
 /// What a tenant's library is made of. Who its members were is not erased here: they went when it was shut.
-const LIBRARY: [RecordKind; 4] = [
+const LIBRARY: [RecordKind; 5] = [
     RecordKind::Placement,
+    RecordKind::Section,
     RecordKind::Folder,
     RecordKind::Workspace,
     RecordKind::Grant,

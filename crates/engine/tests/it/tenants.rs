@@ -8,8 +8,8 @@ use vocabulary::{
     Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
     DEFAULT_WORKSPACE, DirectoryCall, FileCall, FileUpload, FindFiles, ForkPlace, ForkThread,
     GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall, NewThread, PushCall, Reply,
-    RevertThread, RevertTo, RunCommand, Seq, SignInCall, SkillCall, TenantId, ThreadId,
-    ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
+    RevertThread, RevertTo, RunCommand, SectionCall, Seq, SignInCall, SkillCall, TenantId,
+    ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -32,7 +32,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 56;
+const CALLS: usize = 58;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -94,6 +94,8 @@ fn place_in_library(call: &LibraryCall) -> (usize, Shows) {
         LibraryCall::CreateFolder { .. } => (29, Shows::Own),
         LibraryCall::MoveFolder { .. } => (30, Shows::Own),
         LibraryCall::DeleteFolder { .. } => (31, Shows::Own),
+        LibraryCall::Sections(SectionCall::Move { .. }) => (56, Shows::NoThread),
+        LibraryCall::Sections(_) => (57, Shows::Own),
     }
 }
 
@@ -307,6 +309,8 @@ fn calls_of_library(thread: ThreadId, folder: &str) -> impl Iterator<Item = Libr
             workspace: workspace.clone(),
             folder: folder.clone(),
         },
+        LibraryCall::Sections(SectionCall::List),
+        LibraryCall::Sections(SectionCall::Move { thread, to: None }),
         LibraryCall::DefaultWorkspace,
         LibraryCall::CreateWorkspace {
             id,

@@ -10,8 +10,9 @@ const USER: &str = "/home/user";
 /// The directory above it, where it is named as that: scratch directories lie where the machine has them.
 const USERS: &str = "\"parent\":\"/home\"";
 /// Numbers behind a key that ends so are durations, or moments in Unix time.
-const DURATIONS: [&str; 7] = [
+const DURATIONS: [&str; 8] = [
     "edAt\":",
+    "recencyAt\":",
     "edAtMs\":",
     "\"ts\":",
     "duration_ms\":",

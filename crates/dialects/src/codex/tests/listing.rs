@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use vocabulary::{
     ArchivedThreads, Call, EndedTurn, Entry, Event, Fact, IndexedTurn, Item, ItemFact, ItemId,
-    ListDirection, Reply, Seq, ThreadPage, ThreadQuery, ThreadSort, TurnError, TurnErrorKind,
-    TurnFact, TurnId, TurnOutcome, TurnPage, TurnSelection, UserInput,
+    ListDirection, Reply, SectionFilter, Seq, ThreadPage, ThreadQuery, ThreadSort, TurnError,
+    TurnErrorKind, TurnFact, TurnId, TurnOutcome, TurnPage, TurnSelection, UserInput,
 };
 
 use super::stub::{NOW, Stub, THREAD, tag, view};
@@ -99,7 +99,7 @@ fn entries(number: u64) -> Vec<Entry> {
     (0..).zip(facts).map(entry).collect()
 }
 
-fn page(numbers: &[u64], with_entries: bool, more: bool) -> Reply {
+pub fn page(numbers: &[u64], with_entries: bool, more: bool) -> Reply {
     let mut oldest_first = numbers.to_vec();
     oldest_first.sort_unstable();
     let entries = oldest_first.into_iter().flat_map(entries);
@@ -255,11 +255,12 @@ fn threads_are_filtered_before_they_are_paged() {
         directories: vec!["/a".into(), "/b".into()],
         text: Some("Mend".to_owned()),
         providers: vec!["openai".to_owned()],
-        left_out: vec![super::stub::card().id],
+        left_out: [super::stub::card().id].into(),
         sort: ThreadSort::Active,
         direction: ListDirection::OldestFirst,
         limit: Some(3),
         cursor: Some("c".to_owned()),
+        section: Some(SectionFilter::Unsectioned),
         ..ThreadQuery::default()
     };
     assert_eq!(*stub.call(), Call::ListThreads(expected));
@@ -293,10 +294,30 @@ fn a_list_without_wishes_is_in_the_usual_order_of_its_endpoint() {
 }
 
 #[test]
+fn a_section_is_listed_by_time_or_in_its_own_order() {
+    let in_order = |params| {
+        let query = asked(Endpoint::Codex, params);
+        let Some(SectionFilter::Of { section, in_order }) = query.section else {
+            panic!("{:?}", query.section)
+        };
+        assert_eq!(section.as_str(), "s");
+        (in_order, query.direction)
+    };
+    let (newest, oldest) = (ListDirection::NewestFirst, ListDirection::OldestFirst);
+    let params = json!({ "sectionId": "s" });
+    assert_eq!(in_order(params), (false, newest));
+    let params = json!({ "sectionId": "s", "sortKey": "section_position" });
+    assert_eq!(in_order(params), (true, oldest));
+    let params =
+        json!({ "sectionId": "s", "sortKey": "section_position", "sortDirection": "desc" });
+    assert_eq!(in_order(params), (true, newest));
+    assert_eq!(asked(Endpoint::Codex, json!({})).section, None);
+}
+
+#[test]
 fn of_what_there_is_none_here_a_list_has_none() {
     for params in [
         json!({ "sourceKinds": ["exec"] }),
-        json!({ "sectionId": "s" }),
         json!({ "projectId": "p" }),
         json!({ "parentThreadId": THREAD }),
         json!({ "ancestorThreadId": THREAD }),
@@ -320,6 +341,11 @@ fn filters_that_cannot_be_kept_are_refused_by_their_names() {
             "ancestorThreadId",
         ),
         (json!({ "sortKey": "size" }), "sortKey"),
+        (json!({ "sortKey": "section_position" }), "sectionId"),
+        (
+            json!({ "sortKey": "section_position", "sectionId": null }),
+            "sectionId",
+        ),
     ] {
         let mut stub = Stub::ready(Endpoint::Codex);
         stub.ask(1, "thread/list", params);

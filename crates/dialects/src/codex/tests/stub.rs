@@ -194,6 +194,7 @@ pub fn thread() -> Thread {
             budgets: Default::default(),
             assignment: None,
             instructions: None,
+            git: None,
             effort: None,
             verbosity: None,
             summary: None,
@@ -216,6 +217,7 @@ pub fn thread() -> Thread {
         message_count: 0,
         preview: String::new(),
         labels: BTreeMap::new(),
+        section: None,
     }
 }
 

@@ -2,9 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
-use super::params::ThreadConfig;
+use super::params::ThreadStartParams;
 
 /// thread/fork
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -17,26 +16,9 @@ pub struct ThreadForkParams {
     /// The first turn that does not.
     #[serde(default)]
     pub before_turn_id: Option<String>,
-    #[serde(default)]
-    pub cwd: Option<String>,
-    #[serde(default)]
-    pub model: Option<String>,
-    /// A word, or an object for finer rules.
-    #[serde(default)]
-    pub approval_policy: Option<Value>,
-    /// A word.
-    #[serde(default)]
-    pub sandbox: Option<Value>,
-    /// The id of a permission profile, in place of a sandbox.
-    #[serde(default)]
-    pub permissions: Option<String>,
-    #[serde(default)]
-    pub config: Option<ThreadConfig>,
-    #[serde(default)]
-    pub developer_instructions: Option<String>,
-    /// In no list, and gone with its last listener.
-    #[serde(default)]
-    pub ephemeral: Option<bool>,
+    /// As for a thread that begins anew.
+    #[serde(flatten)]
+    pub new: ThreadStartParams,
     #[serde(default)]
     pub exclude_turns: Option<bool>,
     /// Whether it gets the files as they were when its last turn ended, in a directory of its own. Our own.

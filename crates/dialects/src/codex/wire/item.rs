@@ -112,6 +112,27 @@ pub enum ThreadItem<'a> {
     },
 }
 
+impl<'a> ThreadItem<'a> {
+    pub fn id(&self) -> &'a str {
+        match self {
+            ThreadItem::UserMessage { id, .. }
+            | ThreadItem::AgentMessage { id, .. }
+            | ThreadItem::Plan { id, .. }
+            | ThreadItem::Reasoning { id, .. }
+            | ThreadItem::CommandExecution { id, .. }
+            | ThreadItem::FileChange { id, .. }
+            | ThreadItem::McpToolCall { id, .. }
+            | ThreadItem::DynamicToolCall { id, .. }
+            | ThreadItem::WebSearch { id, .. }
+            | ThreadItem::ImageView { id, .. }
+            | ThreadItem::CollabAgentToolCall { id, .. }
+            | ThreadItem::ContextCompaction { id }
+            | ThreadItem::EnteredReviewMode { id, .. }
+            | ThreadItem::ExitedReviewMode { id, .. } => id,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum WebSearchAction<'a> {

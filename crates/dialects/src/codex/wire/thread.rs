@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::item::ThreadItem;
+use super::metadata::GitInfo;
+use super::sections::ThreadSection;
 
 /// Shared Types: Thread. Zane's client calls it ThreadInfo.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -19,6 +21,9 @@ pub struct Thread<'a> {
     pub model_provider: &'a str,
     pub created_at: i64,
     pub updated_at: i64,
+    /// When a turn last started or ended; where there was none, it was created. Not on zane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recency_at: Option<i64>,
     /// The thread that its past came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_from_id: Option<String>,
@@ -27,6 +32,15 @@ pub struct Thread<'a> {
     pub cli_version: &'static str,
     pub source: &'static str,
     pub ephemeral: bool,
+    /// Left out where it works in no repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_info: Option<GitInfo<'a>>,
+    /// Left out for a thread that is in none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<ThreadSection<'a>>,
+    /// Since when it is in its section.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section_entered_at: Option<i64>,
     /// Required by the app-server's clients, and always null here.
     pub project_id: Option<&'a str>,
     pub turns: Vec<Turn<'a>>,

@@ -1,15 +1,16 @@
 //! Lists of threads: what is asked for, and what comes.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use super::params::{OneOrMany, SortDirection};
+use super::sections::given;
 use super::thread::Thread;
 
-/// thread/list
+/// What all lists of threads are asked with: thread/list, thread/search.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ThreadListParams {
+pub struct ThreadPageParams {
     #[serde(default)]
     pub cursor: Option<String>,
     #[serde(default)]
@@ -20,6 +21,17 @@ pub struct ThreadListParams {
     pub sort_direction: Option<SortDirection>,
     #[serde(default)]
     pub archived: Option<bool>,
+    /// Where threads came from; none named: all.
+    #[serde(default)]
+    pub source_kinds: Option<Vec<String>>,
+}
+
+/// thread/list
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadListParams {
+    #[serde(flatten)]
+    pub page: ThreadPageParams,
     #[serde(default)]
     pub cwd: Option<OneOrMany>,
     #[serde(default)]
@@ -27,9 +39,6 @@ pub struct ThreadListParams {
     /// Providers of models; none named: all.
     #[serde(default)]
     pub model_providers: Option<Vec<String>>,
-    /// Where threads came from; none named: all.
-    #[serde(default)]
-    pub source_kinds: Option<Vec<String>>,
     /// Threads that are left out before the page is cut.
     #[serde(default)]
     pub excluded_thread_ids: Option<Vec<String>>,
@@ -60,11 +69,6 @@ pub struct ThreadListParams {
     pub attached_to_thread_id: Option<String>,
 }
 
-/// A field that is there, and may be null.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadSortKey {
@@ -89,18 +93,8 @@ pub struct ThreadListResponse<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSearchParams {
     pub search_term: String,
-    #[serde(default)]
-    pub cursor: Option<String>,
-    #[serde(default)]
-    pub limit: Option<u32>,
-    #[serde(default)]
-    pub sort_key: Option<ThreadSortKey>,
-    #[serde(default)]
-    pub sort_direction: Option<SortDirection>,
-    #[serde(default)]
-    pub archived: Option<bool>,
-    #[serde(default)]
-    pub source_kinds: Option<Vec<String>>,
+    #[serde(flatten)]
+    pub page: ThreadPageParams,
 }
 
 /// thread/search

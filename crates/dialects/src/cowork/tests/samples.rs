@@ -49,6 +49,7 @@ pub fn settings() -> ThreadSettings {
         budgets: Default::default(),
         assignment: None,
         instructions: None,
+        git: None,
         effort: None,
         verbosity: None,
         summary: None,
@@ -78,6 +79,7 @@ pub fn thread() -> Thread {
         message_count: 0,
         preview: String::new(),
         labels: BTreeMap::new(),
+        section: None,
     }
 }
 

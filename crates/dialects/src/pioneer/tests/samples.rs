@@ -40,6 +40,7 @@ pub fn thread() -> Thread {
             budgets: Default::default(),
             assignment: None,
             instructions: None,
+            git: None,
             effort: None,
             verbosity: None,
             summary: None,
@@ -62,6 +63,7 @@ pub fn thread() -> Thread {
         message_count: 0,
         preview: String::new(),
         labels: Default::default(),
+        section: None,
     }
 }
 

@@ -153,7 +153,7 @@ pub(super) async fn threads_are_left_out_before_a_page_is_cut(store: &SharedStor
     let tenant = TenantId::new("sorter");
     let id = |number| a_thread(number).card.id;
     let query = ThreadQuery {
-        left_out: vec![id(801), id(803)],
+        left_out: [id(801), id(803)].into(),
         limit: Some(1),
         ..ThreadQuery::default()
     };

@@ -48,6 +48,7 @@ pub fn a_thread(number: u64) -> Thread {
             budgets: Default::default(),
             assignment: None,
             instructions: None,
+            git: None,
         },
         status: Status::Ready,
         archived: false,
@@ -56,6 +57,7 @@ pub fn a_thread(number: u64) -> Thread {
         message_count: 0,
         preview: "Say hello".to_owned(),
         labels: BTreeMap::new(),
+        section: None,
     }
 }
 

@@ -4,9 +4,10 @@ use super::super::CarriedCall;
 use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changed, Changes,
-    CheckpointCall, CheckpointId, ExecCommand, FileCall, FileUpload, GrantScope, Idempotency,
-    Image, LibraryCall, McpCall, MemberCall, NewThread, ReviewTarget, Role, RunCommand, RunShell,
-    SandboxMode, Secret, Seq, SignInCall, SkillCall, StartReview, StartTurn, SteerTurn,
+    CheckpointCall, CheckpointId, ExecCommand, FieldChange, FileCall, FileUpload, GitInfoChange,
+    GrantScope, Idempotency, Image, LibraryCall, McpCall, MemberCall, NewThread, ReviewTarget,
+    Role, RunCommand, RunShell, SandboxMode, Secret, SectionAppearance, SectionCall, SectionFilter,
+    SectionId, SectionPlace, Seq, SignInCall, SkillCall, StartReview, StartTurn, SteerTurn,
     TerminalCall, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
 };
 
@@ -21,6 +22,11 @@ fn changes() -> Changes {
         network: Some(true),
         instructions: Some("i".to_owned()),
         budgets: Some(Box::default()),
+        git: Some(Box::new(GitInfoChange {
+            branch: FieldChange::Set(None),
+            sha: FieldChange::Set(Some("s".to_owned())),
+            origin: FieldChange::Stays,
+        })),
         ..Changes::default()
     }
 }
@@ -31,6 +37,10 @@ fn of_threads() -> Vec<Call> {
         Call::ListThreads(ThreadQuery {
             workspace: Some(WorkspaceId::new("w")),
             limit: Some(3),
+            section: Some(SectionFilter::Of {
+                section: SectionId::new("s"),
+                in_order: true,
+            }),
             ..ThreadQuery::default()
         }),
         Call::CreateThread(Box::new(NewThread {
@@ -230,6 +240,35 @@ fn of_library() -> Vec<LibraryCall> {
     ]
 }
 
+fn of_sections() -> Vec<SectionCall> {
+    let (section, name) = (SectionId::new("s"), "n".to_owned());
+    let appearance = SectionAppearance {
+        color: None,
+        icon: Some("star".to_owned()),
+    };
+    let to = SectionPlace {
+        section: section.clone(),
+        before: Some(thread_id()),
+    };
+    vec![
+        SectionCall::List,
+        SectionCall::Create {
+            name: name.clone(),
+            appearance: Some(appearance),
+        },
+        SectionCall::Update {
+            section: section.clone(),
+            name,
+            appearance: FieldChange::Set(None),
+        },
+        SectionCall::Delete { section },
+        SectionCall::Move {
+            thread: thread_id(),
+            to: Some(to),
+        },
+    ]
+}
+
 fn of_checkpoints() -> Vec<CheckpointCall> {
     let (to, path) = (Some(CheckpointId(2)), Some("a".to_owned()));
     vec![
@@ -281,6 +320,8 @@ fn every_call_comes_back() {
     calls.extend(of_turns());
     calls.extend(of_server());
     calls.extend(of_library().into_iter().map(Call::Library));
+    let of_sections = of_sections().into_iter().map(LibraryCall::Sections);
+    calls.extend(of_sections.map(Call::Library));
     let thread = thread_id();
     let checkpoint = |call| Call::Checkpoints { thread, call };
     calls.extend(of_checkpoints().into_iter().map(checkpoint));

@@ -5,14 +5,14 @@ use crate::{
     Account, Approval, Approvals, Ask, AskId, AskKind, AuthMethod, AuthMode, CallRef, Catalog,
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
     Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, FileListing, FileReply,
-    Folder, Grant, GrantScope, Growing, IndexedTurn, ItemId, LibraryReply, ListedFile, ListedKind,
-    LiveItem, McpFile, McpLayer, McpReply, McpSnapshot, Member, MemberReply, MessagePage, OpenAsk,
-    PermissionOffer, Placement, PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply,
-    RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, Seq, SignedIn, Skill,
-    SkillLook, SkillText, SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn,
-    SummaryDetail, TenantId, Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp,
-    Title, Touched, Tree, Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput,
-    Verbosity, WorkspaceId,
+    Folder, GitInfo, Grant, GrantScope, Growing, InSection, IndexedTurn, ItemId, LibraryReply,
+    ListedFile, ListedKind, LiveItem, McpFile, McpLayer, McpReply, McpSnapshot, Member,
+    MemberReply, MessagePage, OpenAsk, PermissionOffer, Placement, PlannedCall, ProviderStatus,
+    ReadFile, ReasoningKind, Reply, RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce,
+    SandboxMode, Section, SectionAppearance, SectionId, Seq, SignedIn, Skill, SkillLook, SkillText,
+    SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId,
+    Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree,
+    Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -36,6 +36,7 @@ pub fn thread() -> Thread {
             summary: Some(SummaryDetail::None),
             budgets: Box::default(),
             assignment: None,
+            git: Some(Box::new(GitInfo::default())),
             instructions: Some("Be brief.".into()),
         },
         status: Status::Waiting,
@@ -45,6 +46,10 @@ pub fn thread() -> Thread {
         message_count: 2,
         preview: "p".to_owned(),
         labels: [("k".to_owned(), "v".to_owned())].into(),
+        section: Some(Box::new(InSection {
+            section: section(),
+            entered_at: Timestamp(3),
+        })),
     }
 }
 
@@ -361,6 +366,18 @@ fn of_checkpoints() -> Vec<CheckpointReply> {
     ]
 }
 
+fn section() -> Section {
+    Section {
+        id: SectionId::new("s"),
+        name: "n".to_owned(),
+        appearance: Some(SectionAppearance {
+            color: Some("red".to_owned()),
+            icon: None,
+        }),
+        created_at: Timestamp(1),
+    }
+}
+
 fn of_library() -> Vec<LibraryReply> {
     let workspace_id = WorkspaceId::new("w");
     let folder = Folder {
@@ -386,6 +403,8 @@ fn of_library() -> Vec<LibraryReply> {
         }),
         LibraryReply::Folder(folder),
         LibraryReply::Deleted(true),
+        LibraryReply::Sections(vec![section()]),
+        LibraryReply::Section(section()),
     ]
 }
 
