@@ -224,7 +224,7 @@ impl Id {
     }
 }
 
-fn write(envelope: &impl Serialize) -> Frame {
+pub fn write(envelope: &impl Serialize) -> Frame {
     // Our own types always serialise; an empty object would be told as malformed by any client.
     serde_json::to_string(envelope).unwrap_or_else(|_| "{}".to_owned())
 }

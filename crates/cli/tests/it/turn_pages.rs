@@ -178,3 +178,44 @@ fn a_reset_is_told_to_all_who_hear_the_thread() {
         Ok(())
     });
 }
+
+/// A thread that is too long to be read at once is resumed as a whole all the same, also while it goes on.
+#[test]
+fn a_long_thread_is_resumed_with_every_turn_that_it_has() {
+    tell(LIMIT, async {
+        let site = Site::open().await?;
+        let mut speaker = Visitor::arrive(&site.server).await?;
+        let thread = speaker.session.clone();
+        // More messages than come with a thread, and not a whole number of pages.
+        for number in 0..112 {
+            speaker.converse(&format!("echo {number}")).await?;
+        }
+        for path in ["codex", "zane/ws"] {
+            let mut reader = Asker::connect(&site.server, path).await?;
+            let read = json!({ "threadId": thread, "includeTurns": true });
+            let read = reader.ask("thread/read", read).await?;
+            let turns = read["thread"]["turns"].as_array().context("no turns")?;
+            ensure!(turns.len() == 112, "{}", turns.len());
+            let mut comer = Asker::connect(&site.server, path).await?;
+            let resume = json!({ "threadId": thread });
+            let resumed = comer.ask("thread/resume", resume.clone()).await?;
+            ensure!(
+                resumed["thread"]["turns"] == read["thread"]["turns"],
+                "{path}"
+            );
+            // From then on it is heard, and coming again changes nothing.
+            speaker.converse("echo more").await?;
+            let ended = |frame: &Value| frame["method"] == "turn/completed";
+            comer.client.until(ended).await?;
+            let again = comer.ask("thread/resume", resume).await?;
+            let again = again["thread"]["turns"].as_array().context("no turns")?;
+            ensure!(again.len() == 113 && again.starts_with(turns), "{path}");
+            speaker.send("reset", json!({})).await?;
+            speaker.client.until_type("reset_done").await?;
+            for number in 0..112 {
+                speaker.converse(&format!("echo {number}")).await?;
+            }
+        }
+        Ok(())
+    });
+}

@@ -8,7 +8,7 @@ use vocabulary::{
 use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::file_search::FileSearchPurpose;
 use super::refuse::CodexError;
-use super::resuming::FirstPage;
+use super::resuming::{self, FirstPage, ResumedTurns};
 use super::tell::{notify, tell};
 use super::wire::notice::ThreadStarted;
 use super::wire::results::{Empty, Page, ThreadReadResponse, TurnStartResponse, TurnSteerResponse};
@@ -59,10 +59,16 @@ impl Codex {
             }
             CodexPurpose::StartListen(id) => self.started(out, id, &*reply.view()?),
             CodexPurpose::ResumePage { id, turns, listing } => {
-                self.page_read(out, (id, *turns), *listing, *reply.turns()?);
+                let turns = std::mem::take(turns);
+                self.page_read(out, (id, turns), *listing, *reply.turns()?);
+            }
+            CodexPurpose::ResumeTurns(id, shown) => {
+                let shown = std::mem::take(shown);
+                self.turns_read(out, id, shown, *reply.turns()?);
             }
             CodexPurpose::Resume { id, turns, page } => {
-                self.resumed(out, (id, *turns), &*reply.view()?, page.as_deref_mut());
+                let turns = std::mem::take(turns);
+                self.attached(out, (id, turns), &*reply.view()?, page.as_deref_mut());
             }
             CodexPurpose::Read(id) => {
                 let thread = reply.thread()?;
@@ -223,6 +229,7 @@ impl Codex {
             | CodexPurpose::TurnList(id, _)
             | CodexPurpose::ResumePage { id, .. }
             | CodexPurpose::Resume { id, .. }
+            | CodexPurpose::ResumeTurns(id, _)
             | CodexPurpose::Read(id)
             | CodexPurpose::ReadTurns(id)
             | CodexPurpose::TurnThread(id, _)
@@ -286,17 +293,22 @@ impl Codex {
 
     /// The turns so far, then every open ask as the request it was. A client of zane may have
     /// subscribed before; what it was asked then is not asked twice.
-    fn resumed(
+    pub(super) fn resumed(
         &mut self,
         out: &mut Vec<Action>,
-        (id, turns_shown): (&Id, bool),
+        (id, mut wanted): (&Id, ResumedTurns),
         view: &ThreadView,
         mut page: Option<&mut FirstPage>,
     ) {
         let is_new = !self.listening.hears(view.thread.card.id);
         let new = self.listening.begin(view);
         let thread = &view.thread;
-        let turns = self.turns_of(view);
+        let older = wanted.take_older();
+        let turns_shown = wanted.are_wanted();
+        let turns = match &wanted {
+            ResumedTurns::Shown(shown) => shown.newest(self.endpoint, view),
+            ResumedTurns::None | ResumedTurns::Recent | ResumedTurns::All => self.turns_of(view),
+        };
         let kinds: Vec<_> = view.asks.iter().map(|open| &open.ask.kind).collect();
         let items_shown = turns_shown || page.as_ref().is_some_and(|page| page.shows_items());
         let first = page.as_mut();
@@ -304,7 +316,7 @@ impl Codex {
         let is_told = turns_shown || items_shown && first.is_some();
         let mut opened = show::opened(self.speaking(), view, &kinds, turns);
         opened.initial_turns_page = first;
-        send(out, respond(id, &opened));
+        send(out, resuming::with_older(older, respond(id, &opened)));
         if !is_told {
             self.so_far(out, view);
         }

@@ -9,7 +9,7 @@ use super::inventory::InventoryPurpose;
 use super::items_list::ItemPurpose;
 use super::orbit::ServerControl;
 use super::orders::OrderPurpose;
-use super::resuming::FirstPage;
+use super::resuming::{FirstPage, ResumedTurns, ShownTurns};
 use super::sections::SectionPurpose;
 use super::server_login::ServerLoginPurpose;
 use super::settings::SettingsPurpose;
@@ -52,14 +52,16 @@ pub enum CodexPurpose {
     /// A page of a thread's turns, before it is heard.
     ResumePage {
         id: Id,
-        turns: bool,
+        turns: ResumedTurns,
         listing: TurnListing,
     },
     Resume {
         id: Id,
-        turns: bool,
+        turns: ResumedTurns,
         page: Option<Box<FirstPage>>,
     },
+    /// The next turns of a long thread, before it is heard.
+    ResumeTurns(Id, Box<ShownTurns>),
     Read(Id),
     ReadTurns(Id),
     /// To know the thread that a turn is to start in, where it is not heard.
@@ -93,8 +95,8 @@ pub type CodexCalls = Pending<CodexPurpose>;
 impl CodexCalls {
     pub fn listen(&mut self, out: &mut Vec<Action>, waiting: CodexPurpose, thread: ThreadId) {
         let recent = match waiting {
-            CodexPurpose::Resume { turns: true, .. }
-            | CodexPurpose::Forks(ForkPurpose::Listen { turns: true, .. }) => ALL_MESSAGES,
+            CodexPurpose::Resume { ref turns, .. } => turns.recent(),
+            CodexPurpose::Forks(ForkPurpose::Listen { turns: true, .. }) => ALL_MESSAGES,
             // How its last turn ended is in it.
             CodexPurpose::Subscribe => 1,
             _ => 0,

@@ -1,16 +1,21 @@
 //! `thread/resume`: all turns, none, or a first page of them, and whatever is being written.
 
-use vocabulary::{ThreadView, TurnPage};
+use vocabulary::{Call, ThreadId, ThreadView, TurnPage, TurnSelection};
 
 use super::act::parse;
-use super::calls::CodexPurpose;
+use super::calls::{ALL_MESSAGES, CodexPurpose};
 use super::refuse::CodexError;
 use super::turn_list::TurnListing;
 use super::wire::params::ThreadResumeParams;
 use super::wire::results::ThreadTurnsListResponse;
-use super::{Codex, Endpoint};
-use crate::Action;
-use crate::jsonrpc::Id;
+use super::wire::thread::Turn;
+use super::{Codex, Endpoint, history};
+use crate::jsonrpc::{self, Id};
+use crate::{Action, Frame};
+
+/// A thread with more messages than this is read page by page, this many turns at a time.
+const MESSAGES_AT_ONCE: u32 = 200;
+const TURNS_AT_ONCE: u32 = 50;
 
 /// A page that was read before the thread is heard.
 #[derive(Debug)]
@@ -27,7 +32,11 @@ impl Codex {
         params: &ThreadResumeParams,
     ) -> Result<(), CodexError> {
         let thread = parse(&params.thread_id)?;
-        let turns = params.exclude_turns != Some(true);
+        let turns = match (params.exclude_turns, &params.initial_turns_page) {
+            (Some(true), _) => ResumedTurns::None,
+            (Some(false) | None, None) => ResumedTurns::Recent,
+            (Some(false) | None, Some(_)) => ResumedTurns::All,
+        };
         match &params.initial_turns_page {
             Some(wanted) if self.endpoint == Endpoint::Codex => {
                 let listing = TurnListing::new(wanted.sort_direction, wanted.items_view);
@@ -48,7 +57,7 @@ impl Codex {
     pub(super) fn page_read(
         &mut self,
         out: &mut Vec<Action>,
-        (id, turns): (&Id, bool),
+        (id, turns): (&Id, ResumedTurns),
         listing: TurnListing,
         page: TurnPage,
     ) {
@@ -62,6 +71,196 @@ impl Codex {
     }
 }
 
+/// Which turns a resume brings.
+#[derive(Debug, Default)]
+pub enum ResumedTurns {
+    #[default]
+    None,
+    /// Those of the newest messages: all of them, where the thread is not long.
+    Recent,
+    /// All, at once.
+    All,
+    /// All of a long thread, which were read page by page, so that what they are made of is never there as a
+    /// whole.
+    Shown(Box<ShownTurns>),
+}
+
+/// The turns of a long thread, as they are shown.
+#[derive(Debug, Default)]
+pub struct ShownTurns {
+    /// Turns behind each other, with commas between them; one text for a page.
+    pages: Vec<String>,
+    /// The last page, which goes on while the thread is heard.
+    last: Option<TurnPage>,
+}
+
+impl ResumedTurns {
+    pub fn are_wanted(&self) -> bool {
+        match self {
+            ResumedTurns::None => false,
+            ResumedTurns::Recent | ResumedTurns::All | ResumedTurns::Shown(_) => true,
+        }
+    }
+
+    /// The turns that were shown already.
+    pub fn take_older(&mut self) -> Vec<String> {
+        match self {
+            ResumedTurns::Shown(shown) => std::mem::take(&mut shown.pages),
+            ResumedTurns::None | ResumedTurns::Recent | ResumedTurns::All => Vec::new(),
+        }
+    }
+
+    /// How many messages of the thread are to come with it.
+    pub fn recent(&self) -> u32 {
+        match self {
+            ResumedTurns::None => 0,
+            ResumedTurns::Recent => MESSAGES_AT_ONCE,
+            ResumedTurns::All => ALL_MESSAGES,
+            // How the last turn ended is in it.
+            ResumedTurns::Shown(_) => 1,
+        }
+    }
+}
+
+impl Codex {
+    /// The thread is heard: with all that the client wants to know of it, or there is more to read first.
+    pub(super) fn attached(
+        &mut self,
+        out: &mut Vec<Action>,
+        (id, turns): (&Id, ResumedTurns),
+        view: &ThreadView,
+        page: Option<&mut FirstPage>,
+    ) {
+        let thread = view.thread.card.id;
+        let first = view.recent.first();
+        let is_cut = first.is_some_and(|first| first.message > 0);
+        let is_over = match &turns {
+            ResumedTurns::Recent => !is_cut,
+            ResumedTurns::Shown(shown) => shown.is_whole(view),
+            ResumedTurns::None | ResumedTurns::All => true,
+        };
+        if is_over {
+            return self.resumed(out, (id, turns), view, page);
+        }
+        // It is not heard before it was answered.
+        if !self.listening.hears(thread) {
+            out.push(Action::Unlisten(thread));
+        }
+        let id = id.clone();
+        match turns {
+            ResumedTurns::Recent => {
+                let waiting = CodexPurpose::ResumeTurns(id, Box::default());
+                let call = next_turns(thread, TurnSelection::Oldest);
+                self.calls.make_next(out, waiting, call);
+            }
+            // Something has happened since the turns were read.
+            ResumedTurns::None | ResumedTurns::All | ResumedTurns::Shown(_) => {
+                let (turns, page) = (ResumedTurns::All, None);
+                let waiting = CodexPurpose::Resume { id, turns, page };
+                self.calls.listen(out, waiting, thread);
+            }
+        }
+    }
+
+    /// A page of a long thread is there.
+    pub(super) fn turns_read(
+        &mut self,
+        out: &mut Vec<Action>,
+        id: &Id,
+        mut shown: Box<ShownTurns>,
+        page: TurnPage,
+    ) {
+        let thread = page.view.thread.card.id;
+        match page.turns.last().filter(|_| page.more) {
+            Some(last) => {
+                let call = next_turns(thread, TurnSelection::After(last.number));
+                shown.add(self.endpoint, &page);
+                let waiting = CodexPurpose::ResumeTurns(id.clone(), shown);
+                self.calls.make_next(out, waiting, call);
+            }
+            None => {
+                shown.last = Some(page);
+                let waiting = CodexPurpose::Resume {
+                    id: id.clone(),
+                    turns: ResumedTurns::Shown(shown),
+                    page: None,
+                };
+                self.calls.listen(out, waiting, thread);
+            }
+        }
+    }
+}
+
+fn next_turns(thread: ThreadId, selection: TurnSelection) -> Call {
+    Call::ReadTurns {
+        thread,
+        selection,
+        limit: TURNS_AT_ONCE,
+        entries: true,
+    }
+}
+
+/// A response with these turns before those that it has. Each page is let go of when it is in the frame, so
+/// that they are there only once.
+pub fn with_older(pages: Vec<String>, mut response: Frame) -> Frame {
+    // In a text it would be written in another way.
+    const TURNS: &str = r#""turns":["#;
+    let Some(at) = response.find(TURNS).filter(|_| !pages.is_empty()) else {
+        return response;
+    };
+    let rest = response.split_off(at + TURNS.len());
+    let older: usize = pages.iter().map(|page| page.len() + 1).sum();
+    let mut frame = String::with_capacity(response.len() + older + rest.len());
+    frame.push_str(&response);
+    let is_last = rest.starts_with(']');
+    let mut pages = pages.into_iter().peekable();
+    while let Some(page) = pages.next() {
+        frame.push_str(&page);
+        if !is_last || pages.peek().is_some() {
+            frame.push(',');
+        }
+    }
+    frame.push_str(&rest);
+    frame
+}
+
+impl ShownTurns {
+    fn add(&mut self, endpoint: Endpoint, page: &TurnPage) {
+        let card = &page.view.thread.card;
+        let turns = history::turns(endpoint, card, &page.entries, None);
+        let turns: Vec<String> = turns.iter().map(jsonrpc::write).collect();
+        if !turns.is_empty() {
+            self.pages.push(turns.join(","));
+        }
+    }
+
+    /// Whether nothing has happened since they were read but what the running turn does now.
+    fn is_whole(&self, view: &ThreadView) -> bool {
+        self.last.as_ref().is_some_and(|page| is_whole(page, view))
+    }
+
+    pub fn newest<'a>(&'a self, endpoint: Endpoint, view: &'a ThreadView) -> Vec<Turn<'a>> {
+        let entries = self.last.as_ref().map_or(&[][..], |page| &page.entries);
+        history::turns(endpoint, &view.thread.card, entries, view.turn.as_ref())
+    }
+}
+
+/// Whether a page that was read before is the end of a thread as it is now.
+fn is_whole(page: &TurnPage, view: &ThreadView) -> bool {
+    let mut open = page.turns.iter().filter(|turn| turn.ended.is_none());
+    match &view.turn {
+        Some(running) => {
+            let is_there = open.any(|turn| turn.turn == running.turn);
+            let last = running.events.last();
+            is_there && last.is_none_or(|event| event.seq <= page.view.head)
+        }
+        None => {
+            let count = page.view.thread.message_count;
+            open.next().is_none() && count == view.thread.message_count
+        }
+    }
+}
+
 impl FirstPage {
     /// The page as of the moment from which the thread is heard. Nothing where something happened in between
     /// that it does not have: a client without a page asks for one.
@@ -70,20 +269,7 @@ impl FirstPage {
         endpoint: Endpoint,
         view: &ThreadView,
     ) -> Option<ThreadTurnsListResponse<'_>> {
-        let page = &self.page;
-        let mut open = page.turns.iter().filter(|turn| turn.ended.is_none());
-        let is_whole = match &view.turn {
-            Some(running) => {
-                let is_there = open.any(|turn| turn.turn == running.turn);
-                let last = running.events.last();
-                is_there && last.is_none_or(|event| event.seq <= page.view.head)
-            }
-            None => {
-                let count = page.view.thread.message_count;
-                open.next().is_none() && count == view.thread.message_count
-            }
-        };
-        if !is_whole {
+        if !is_whole(&self.page, view) {
             return None;
         }
         self.page.view.turn.clone_from(&view.turn);

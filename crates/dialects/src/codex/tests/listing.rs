@@ -242,6 +242,58 @@ fn a_resume_may_bring_a_first_page() {
     assert!(missing, "a turn came and went while the page was read");
 }
 
+/// A view that brings what happened in these turns.
+fn bringing(numbers: &[u64]) -> Reply {
+    let mut heard = view();
+    heard.recent = numbers.iter().copied().flat_map(entries).collect();
+    Reply::View(Box::new(heard))
+}
+
+/// A long thread is read page by page, and shown as it would be as a whole.
+#[test]
+fn a_long_thread_is_resumed_as_a_whole_that_never_was_there_at_once() {
+    for endpoint in [Endpoint::Codex, Endpoint::Zane] {
+        let whole = {
+            let mut stub = Stub::ready(endpoint);
+            stub.ask(1, "thread/resume", json!({ "threadId": THREAD }));
+            stub.reply(Ok(bringing(&[0, 1, 2, 3, 4])));
+            stub.take()
+        };
+        let read_on = |changed: u64| {
+            let mut stub = Stub::ready(endpoint);
+            stub.ask(1, "thread/resume", json!({ "threadId": THREAD }));
+            // What is brought does not begin with the first message.
+            stub.reply(Ok(bringing(&[4])));
+            assert_eq!(stub.unlistened.len(), 1, "nothing is heard meanwhile");
+            for (wanted, numbers, more) in [
+                (TurnSelection::Oldest, &[0, 1][..], true),
+                (TurnSelection::After(1), &[2, 3], true),
+                (TurnSelection::After(3), &[4], false),
+            ] {
+                match stub.call() {
+                    Call::ReadTurns {
+                        selection, entries, ..
+                    } => assert_eq!((selection, *entries), (&wanted, true)),
+                    other => panic!("no turns are read: {other:?}"),
+                }
+                stub.reply(Ok(page(numbers, true, more)));
+            }
+            assert_eq!(stub.take(), [json!(null); 0]);
+            let mut heard = view();
+            heard.thread.message_count = changed;
+            heard.recent = entries(4);
+            stub.reply(Ok(Reply::View(Box::new(heard))));
+            stub
+        };
+        assert_eq!(read_on(0).take(), whole, "{endpoint:?}");
+        // Where something happened meanwhile, it is read at once after all.
+        let mut stub = read_on(3);
+        assert_eq!(stub.take(), [json!(null); 0]);
+        stub.reply(Ok(bringing(&[0, 1, 2, 3, 4])));
+        assert_eq!(stub.take(), whole);
+    }
+}
+
 #[test]
 fn threads_are_filtered_before_they_are_paged() {
     let mut stub = Stub::ready(Endpoint::Codex);

@@ -48,7 +48,7 @@ fn writing() -> ThreadView {
     ];
     let entries = (1..).zip(facts).map(|(seq, fact)| Entry {
         ordinal: seq,
-        message: seq,
+        message: seq - 1,
         event: Event {
             seq: Seq(seq),
             at: NOW,
