@@ -171,3 +171,13 @@ async fn what_cannot_be_changed_is_refused() {
     let message = scratch.refusal(&NotebookEditTool, input).await;
     assert!(message.contains("not a notebook"), "{message}");
 }
+
+#[test]
+fn a_change_names_its_notebook_before_it_is_made() {
+    let input = json!({"notebookPath": "a.ipynb", "cellIndex": 0, "newSource": "y\n"});
+    let Subject::Files(files) = NotebookEditTool.subject(&input) else {
+        panic!("it is about a file");
+    };
+    let paths: Vec<_> = files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["a.ipynb"]);
+}

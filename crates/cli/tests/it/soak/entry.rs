@@ -97,16 +97,17 @@ pub fn lines_in_order<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<S
     entries.into_iter().map(Entry::to_string).collect()
 }
 
-/// The entries as lines, for views that differ in one thing. What is said while a message grows has its place before it or behind it, by dialect: where
-/// the two touch, it is put before.
+/// The entries as lines, for views that differ in one thing. What is said to a running turn has its place where
+/// it was said or where it took effect, by dialect: it is put before all that its turn has done since the last
+/// words of a user.
 pub fn lines<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<String> {
     let mut ordered: Vec<&Entry> = Vec::new();
     for entry in entries {
         let mut at = ordered.len();
         if is_steer(entry) {
-            let agents = ordered.iter().rev();
-            at -= agents
-                .take_while(|before| matches!(before, Entry::Agent(_)))
+            let done = ordered.iter().rev();
+            at -= done
+                .take_while(|before| !matches!(before, Entry::User(_)))
                 .count();
         }
         ordered.insert(at, entry);

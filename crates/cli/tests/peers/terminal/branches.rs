@@ -56,6 +56,13 @@ fn the_last_thread_is_resumed_forked_and_taken_back() {
         person.sees("1 / 2").await?;
         person.press(key::ENTER, "• in the fork").await?;
         person.leaves(&[]).await?;
+        // The same as a table, where one is pinned and stays so.
+        let mut person = desk.sit_down(&["agents"])?;
+        person.sees("All 2").await?;
+        person.press("p", "Pinned  1").await?;
+        drop(person);
+        let mut person = desk.sit_down(&["agents"])?;
+        person.sees("Pinned  1").await?;
         desk.judged().await
     });
 }
