@@ -89,7 +89,7 @@ pub enum ResumedTurns {
 #[derive(Debug, Default)]
 pub struct ShownTurns {
     /// When the first of them was read.
-    since: Option<Moment>,
+    since: Option<ReadMoment>,
     /// Turns behind each other, with commas between them; one text for a page.
     pages: Vec<String>,
     /// The last page, which goes on while the thread is heard.
@@ -177,7 +177,7 @@ impl Codex {
         page: TurnPage,
     ) {
         let thread = page.view.thread.card.id;
-        let now = Moment::of(&page.view);
+        let now = ReadMoment::of(&page.view);
         if !shown
             .since
             .get_or_insert_with(|| now.clone())
@@ -251,7 +251,7 @@ impl ShownTurns {
     /// Whether nothing has happened since they were read but what the running turn does now.
     fn is_whole(&self, view: &ThreadView) -> bool {
         let since = self.since.as_ref();
-        since.is_some_and(|since| since.is_past_of(&Moment::of(view)))
+        since.is_some_and(|since| since.is_past_of(&ReadMoment::of(view)))
             && self.last.as_ref().is_some_and(|page| is_whole(page, view))
     }
 
@@ -263,12 +263,12 @@ impl ShownTurns {
 
 /// How a thread stood when something of it was read.
 #[derive(Clone, Debug)]
-struct Moment {
+struct ReadMoment {
     head: Seq,
     running: Option<TurnId>,
 }
 
-impl Moment {
+impl ReadMoment {
     fn of(view: &ThreadView) -> Self {
         Self {
             head: view.head,
@@ -277,7 +277,7 @@ impl Moment {
     }
 
     /// Whether all that was there is still there at a later moment: while a turn runs nothing is taken back.
-    fn is_past_of(&self, later: &Moment) -> bool {
+    fn is_past_of(&self, later: &ReadMoment) -> bool {
         match (&self.running, &later.running) {
             (Some(then), Some(now)) => then == now,
             (None, None) => self.head == later.head,
