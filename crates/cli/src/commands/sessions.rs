@@ -2,16 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
 use server::database;
-use server::import::{self, SessionImport};
 use store::SharedStore;
-use vocabulary::{ArchivedThreads, Caller, Thread, ThreadQuery};
 
-use super::checkpoints::words;
-use super::table::aligned;
+mod import;
+mod list;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,9 +21,6 @@ Examples:
 
 Nothing is changed where sessions are taken from. Each keeps its id, title, messages, plan and times, and is
 taken over once: what was deleted here since then stays deleted. Servers may run meanwhile.";
-
-/// How often progress is told, in sessions.
-const PROGRESS_EVERY: usize = 100;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -55,9 +49,9 @@ pub enum SessionsCommand {
 
 pub async fn run(arguments: SessionsArguments, home: &Path) -> anyhow::Result<()> {
     match arguments.what.unwrap_or(SessionsCommand::List) {
-        SessionsCommand::List => list(home, arguments.json).await,
+        SessionsCommand::List => list::list(home, arguments.json).await,
         SessionsCommand::Import { from, dry_run } => {
-            take_over(home, from, dry_run, arguments.json).await
+            import::take_over(home, from, dry_run, arguments.json).await
         }
     }
 }
@@ -73,130 +67,4 @@ async fn open(home: &Path) -> anyhow::Result<SharedStore> {
     };
     let opened = tokio::task::spawn_blocking(opening).await;
     opened.context("the look was cut off")?
-}
-
-async fn list(home: &Path, json: bool) -> anyhow::Result<()> {
-    let query = ThreadQuery {
-        archived: ArchivedThreads::Included,
-        ..ThreadQuery::default()
-    };
-    // Where there is no database there is no session, and looking makes none.
-    let threads = match database::existing(home) {
-        None => Vec::new(),
-        Some(_) => {
-            let (store, tenant) = (open(home).await?, Caller::local().tenant);
-            store.threads(&tenant, &query).await?.threads
-        }
-    };
-    if json {
-        let sessions: Vec<Value> = threads.iter().map(for_programs).collect();
-        return words::say_json(&json!({ "sessions": sessions }));
-    }
-    if threads.is_empty() {
-        return words::say("No sessions are kept.\n");
-    }
-    let heading = ["SESSION", "CHANGED", "MESSAGES", "DIRECTORY", "TITLE"].map(str::to_owned);
-    let row = |thread: &Thread| {
-        vec![
-            thread.card.id.to_string(),
-            words::when(thread.updated_at.millis()),
-            thread.message_count.to_string(),
-            words::path(&thread.card.directory),
-            thread.title.text.clone(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = std::iter::once(heading.to_vec())
-        .chain(threads.iter().map(row))
-        .collect();
-    words::say(aligned(&rows))
-}
-
-fn for_programs(thread: &Thread) -> Value {
-    json!({
-        "id": thread.card.id.to_string(),
-        "title": thread.title.text,
-        "directory": thread.card.directory,
-        "provider": thread.settings.model.provider,
-        "model": thread.settings.model.model,
-        "messages": thread.message_count,
-        "archived": thread.archived,
-        "createdAt": thread.card.created_at.iso(),
-        "updatedAt": thread.updated_at.iso(),
-    })
-}
-
-/// What became of all that was found.
-#[derive(Default)]
-struct ImportReport {
-    taken: Vec<String>,
-    known: usize,
-    failed: Vec<(String, String)>,
-}
-
-async fn take_over(home: &Path, from: PathBuf, dry_run: bool, json: bool) -> anyhow::Result<()> {
-    let place = from.clone();
-    let finding = tokio::task::spawn_blocking(move || import::find(&place)).await;
-    let found = finding.context("the look was cut off")??;
-    if found.is_empty() {
-        bail!(
-            "there are no sessions of another program at {}",
-            from.display()
-        );
-    }
-    let store = open(home).await?;
-    let mut report = ImportReport::default();
-    for (place, session) in found.iter().enumerate() {
-        if !json && place > 0 && place % PROGRESS_EVERY == 0 {
-            words::say(format!("{place} of {} …\n", found.len()))?;
-        }
-        let name = session.name.clone();
-        match import::take_in(&store, session, dry_run).await {
-            SessionImport::Taken => report.taken.push(name),
-            SessionImport::Known => report.known += 1,
-            SessionImport::Failed(why) => report.failed.push((name, why)),
-        }
-    }
-    tell(&report, dry_run, json)?;
-    match report.failed.is_empty() {
-        true => Ok(()),
-        false => bail!(
-            "{} of {} sessions could not be taken over",
-            report.failed.len(),
-            found.len()
-        ),
-    }
-}
-
-fn tell(report: &ImportReport, dry_run: bool, json: bool) -> anyhow::Result<()> {
-    let ImportReport {
-        taken,
-        known,
-        failed,
-    } = report;
-    if json {
-        let failed: Vec<Value> = failed
-            .iter()
-            .map(|(session, why)| json!({ "session": session, "why": why }))
-            .collect();
-        return words::say_json(&json!({
-            "dryRun": dry_run, "taken": taken, "known": known, "failed": failed,
-        }));
-    }
-    let done = match dry_run {
-        true => "would be taken over",
-        false => "taken over",
-    };
-    let mut text = format!(
-        "{} {done}",
-        words::count(taken.len() as u64, "session", "sessions")
-    );
-    if *known > 0 {
-        text.push_str(&format!(", {known} taken over before"));
-    }
-    text.push_str(".\n");
-    for (session, why) in failed {
-        let line = crate::screen::harmless(&format!("not taken over: {session}: {why}"));
-        text.push_str(&format!("{line}\n"));
-    }
-    words::say(text)
 }
