@@ -46,6 +46,7 @@ mod tenants;
 mod thread_ids;
 mod titles;
 mod traces;
+pub mod transfer;
 mod trust;
 mod turn;
 
