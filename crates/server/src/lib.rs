@@ -33,5 +33,6 @@ mod ticket;
 pub mod token;
 
 pub use assembly::{
-    ListeningServer, RunningServer, Settings, ShutdownReason, listen, skill_folders, start,
+    ListeningServer, RunningServer, Settings, ShutdownReason, listen, open_engine, skill_folders,
+    start,
 };

@@ -1,26 +1,51 @@
-//! `dragoman sessions`: which sessions are kept, and those of another program taken over.
+//! `dragoman sessions`: the sessions that are kept: listed, shown, written to files and taken in again, archived,
+//! deleted.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use server::database;
 use store::SharedStore;
 
+mod change;
+mod export;
+mod files;
 mod import;
 mod list;
+mod markdown;
+mod names;
+mod pieces;
+mod show;
+mod table;
+
+use change::{ChangeArguments, DeleteArguments, SessionChange};
+use export::ExportArguments;
+use import::ImportArguments;
+use list::ListArguments;
+use show::ShowArguments;
 
 const EXAMPLES: &str = "\
 Examples:
   dragoman sessions                    which sessions are kept, the newest first
-  dragoman sessions --json             the same for programs
-  dragoman sessions import --from ~/old/sessions.db --dry-run
-                                       what would be taken over from another program's database
+  dragoman sessions list --workspace . --archived
+                                       those of this directory, archived ones too
+  dragoman sessions show last          the one that changed last, to read
+  dragoman sessions show 4f2a1c --turns 2
+                                       the end of another
+  dragoman sessions export 4f2a1c --format markdown --output talk.md
+  dragoman sessions export --all --archived --output backup/
+                                       every session as a file, to keep or to take elsewhere
+  dragoman sessions import --from backup/
+                                       take them in again: same ids, same times
   dragoman sessions import --from ~/old
-                                       its database and its older snapshots (sessions/*.json)
+                                       take over another program's database and snapshots (sessions/*.json)
+  dragoman sessions archive 4f2a1c 77aa01
+  dragoman sessions delete 4f2a1c      gone for good; asks first
 
-Nothing is changed where sessions are taken from. Each keeps its id, title, messages, plan and times, and is
-taken over once: what was deleted here since then stays deleted. Servers may run meanwhile.";
+A session is named by the end of its id, as long as no other ends so, by its whole id, by an id that a
+client gave it, or by `last`. Servers on the same data directory may run meanwhile, and tell their clients.
+docs/data.md says what a file of a session has in it.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -35,24 +60,36 @@ pub struct SessionsArguments {
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
     /// Show which sessions are kept (the default)
-    List,
-    /// Take over the sessions of another program
-    Import {
-        /// Its database, its data directory, or a directory of snapshots
-        #[arg(long, value_name = "PATH")]
-        from: PathBuf,
-        /// Only say what would be taken over
-        #[arg(long)]
-        dry_run: bool,
-    },
+    List(ListArguments),
+    /// Show what was said and done in a session
+    Show(ShowArguments),
+    /// Write sessions to files, whole or to read
+    Export(ExportArguments),
+    /// Take in exported sessions, or those of another program
+    Import(ImportArguments),
+    /// Take sessions out of lists, and keep them
+    Archive(ChangeArguments),
+    /// Put archived sessions back into lists
+    Unarchive(ChangeArguments),
+    /// Delete sessions for good
+    Delete(DeleteArguments),
 }
 
 pub async fn run(arguments: SessionsArguments, home: &Path) -> anyhow::Result<()> {
-    match arguments.what.unwrap_or(SessionsCommand::List) {
-        SessionsCommand::List => list::list(home, arguments.json).await,
-        SessionsCommand::Import { from, dry_run } => {
-            import::take_over(home, from, dry_run, arguments.json).await
+    let SessionsArguments { what, json } = arguments;
+    let what = what.unwrap_or_else(|| SessionsCommand::List(ListArguments::default()));
+    match what {
+        SessionsCommand::List(arguments) => list::run(arguments, home, json).await,
+        SessionsCommand::Show(arguments) => show::run(arguments, home, json).await,
+        SessionsCommand::Export(arguments) => export::run(arguments, home, json).await,
+        SessionsCommand::Import(arguments) => import::run(arguments, home, json).await,
+        SessionsCommand::Archive(arguments) => {
+            change::run(SessionChange::Archive, arguments, home, json).await
         }
+        SessionsCommand::Unarchive(arguments) => {
+            change::run(SessionChange::Unarchive, arguments, home, json).await
+        }
+        SessionsCommand::Delete(arguments) => change::delete(arguments, home, json).await,
     }
 }
 
