@@ -59,10 +59,14 @@ pub async fn run(arguments: ExportArguments, home: &Path, json: bool) -> anyhow:
     let names = SessionNames::read(&store, &Caller::local().tenant).await?;
     let chosen = choose(&arguments, &names)?;
     let Some(output) = &arguments.output else {
-        let [only] = chosen.as_slice() else {
-            bail!("several sessions are written to a directory; name one with --output");
+        return match chosen.as_slice() {
+            [only] if !arguments.all => {
+                to_standard_output(&store, only.card.id, arguments.format).await
+            }
+            [] | [_, ..] => {
+                bail!("several sessions are written to a directory; name one with --output")
+            }
         };
-        return to_standard_output(&store, only.card.id, arguments.format).await;
     };
     let one_file = match chosen.as_slice() {
         [_] if !arguments.all && !output.is_dir() => Some(output.clone()),
