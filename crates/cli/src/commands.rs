@@ -16,6 +16,7 @@ use crate::screen::harmless;
 pub mod auth;
 pub mod checkpoints;
 pub mod config;
+mod consent;
 pub mod doctor;
 pub mod grants;
 pub mod mcp;

@@ -46,6 +46,7 @@ mod tenants;
 mod thread_ids;
 mod titles;
 mod traces;
+pub mod transfer;
 mod trust;
 mod turn;
 
@@ -332,6 +333,8 @@ impl Engine {
         if let Some(exporter) = self.shared.traces.exporter() {
             exporter.close().await;
         }
+        let forgotten = self.shared.scanners.forgotten();
+        let _ = tokio::time::timeout(limits::FORGET_MAX, forgotten).await;
         self.shared.scanners.cancel();
         if let Some(sandbox) = self.shared.sandbox.get() {
             sandbox.remove_temporary();

@@ -18,7 +18,7 @@ pub(crate) mod pasts;
 pub(crate) mod permissions;
 pub(crate) mod pictures;
 pub(crate) mod reading;
-mod records;
+pub(crate) mod records;
 pub(crate) mod remains;
 pub(crate) mod reviews;
 pub(crate) mod sections;

@@ -183,6 +183,8 @@ pub const MCP_WAIT: Duration = Duration::from_millis(25);
 pub const MCP_WAIT_NEEDED: Duration = Duration::from_secs(10);
 /// How long servers may take to end when the process stops.
 pub const MCP_STOP_MAX: Duration = Duration::from_secs(5);
+/// How long checkpoints of deleted threads may take to be forgotten then.
+pub const FORGET_MAX: Duration = Duration::from_secs(5);
 /// What a model is told of servers: new tools by name, and how they all stand.
 pub const MCP_NAMED_MAX: usize = 20;
 pub const MCP_LINE_CHARS_MAX: usize = 1_000;

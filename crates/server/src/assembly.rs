@@ -428,6 +428,13 @@ impl engine::TenantParts for ModelsAndServers {
     }
 }
 
+/// An engine without a server: for commands that change threads of a home beside its servers.
+pub fn open_engine(home: &Path, store: SharedStore) -> anyhow::Result<Engine> {
+    let settings = Settings::new(home.to_owned(), home.to_owned());
+    let (engine, _) = assemble(&settings, Vec::new(), store)?;
+    Ok(engine)
+}
+
 fn assemble(
     settings: &Settings,
     ports: Vec<u16>,

@@ -34,5 +34,6 @@ pub mod token;
 mod upgrade;
 
 pub use assembly::{
-    ListeningServer, RunningServer, Settings, ShutdownReason, listen, skill_folders, start,
+    ListeningServer, RunningServer, Settings, ShutdownReason, listen, open_engine, skill_folders,
+    start,
 };

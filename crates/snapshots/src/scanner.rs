@@ -11,6 +11,7 @@ use checkpoints::{Error, RetentionPolicy, ScanOutcome, Vault, WorkControl, WorkP
 use parking_lot::Mutex;
 use tokio::sync::{Notify, OnceCell, Semaphore, mpsc};
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 use vocabulary::{FileVersion, ThreadId, Timestamp};
 
 use crate::backup_record;
@@ -27,6 +28,8 @@ use crate::{
 pub struct WorkspaceScanners {
     settings: SnapshotSettings,
     awake: Mutex<HashMap<PathBuf, Weak<WorkspaceScanner>>>,
+    /// What is being let go of, of threads that were deleted.
+    forgetting: TaskTracker,
 }
 
 /// What happens to a workspace, as its sessions hear it.
@@ -68,6 +71,7 @@ pub struct WorkspaceScanner {
     pub(crate) restores: AtomicUsize,
     cancel: Arc<AtomicBool>,
     clock: SnapshotClock,
+    forgetting: TaskTracker,
 }
 
 /// The first state of a workspace that a vault has: everything in it is new, nothing changed.
@@ -78,6 +82,7 @@ impl WorkspaceScanners {
         Self {
             settings,
             awake: Mutex::default(),
+            forgetting: TaskTracker::new(),
         }
     }
 
@@ -110,9 +115,16 @@ impl WorkspaceScanners {
             restores: AtomicUsize::new(0),
             cancel: Arc::default(),
             clock: Arc::clone(&settings.clock),
+            forgetting: self.forgetting.clone(),
         });
         scanners.insert(directory.to_owned(), Arc::downgrade(&scanner));
         Some(scanner)
+    }
+
+    /// Waits until nothing is kept any more of threads that were deleted. None is deleted meanwhile.
+    pub async fn forgotten(&self) {
+        self.forgetting.close();
+        self.forgetting.wait().await;
     }
 
     /// The process is about to end: nothing is worth waiting for any more.
@@ -285,7 +297,7 @@ impl WorkspaceScanner {
         first: impl Future<Output = ()> + Send + 'static,
     ) {
         let scanner = Arc::clone(self);
-        tokio::spawn(async move {
+        self.forgetting.spawn(async move {
             first.await;
             let place = scanner.place.clone();
             let is_there = move || {

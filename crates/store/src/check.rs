@@ -50,8 +50,13 @@ impl LogHead {
             let log = batch.inherits.as_ref();
             log.is_some_and(|log| seq > log.after && seq <= log.upto)
         };
+        if batch.records.is_some() && batch.thread.is_none() {
+            return Err(malformed("its records are nobody's without a thread row"));
+        }
         for entry in &batch.entries {
-            let in_batch = |seq: Seq| batch.events.iter().any(|event| event.seq == seq);
+            // They are in order, as was seen above; a whole log may come at once.
+            let by_seq = |seq: Seq| batch.events.binary_search_by_key(&seq, |event| event.seq);
+            let in_batch = |seq: Seq| by_seq(seq).is_ok();
             if !inherited(entry.seq) && !in_batch(entry.seq) {
                 return Err(malformed("an entry points to none of its events"));
             }

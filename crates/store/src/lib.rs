@@ -4,6 +4,7 @@
 //! one small state row, and two projections that only point into the log, transcript entries and
 //! turns; all of them are written in one transaction per append, or not at all.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -29,7 +30,7 @@ pub use changes::{ChangesElsewhere, ListChange, ListEntry};
 pub use credits::{
     Credit, CreditChange, CreditCharge, CreditHolder, ReservationChange, ReservationOutcome,
 };
-pub use records::{Record, RecordChange, RecordKind, Records};
+pub use records::{Record, RecordBatch, RecordChange, RecordKind, Records};
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -100,6 +101,8 @@ pub struct Batch {
     pub drafts_done: Vec<ItemId>,
     /// What its events say was spent, where the tenant may have a limit.
     pub charge: Option<CreditCharge>,
+    /// What is written with it to the library of the thread's tenant; only beside the thread's row.
+    pub records: Option<RecordBatch>,
 }
 
 /// Entries and turns from these places on are pointed to no more.
@@ -139,12 +142,20 @@ pub struct EntryRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     /// What kind of id it is, e.g. `message` or `turn`.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     pub client_id: String,
     /// Hash of the request's body.
     pub hash: [u8; 32],
     /// What was answered.
     pub answer: String,
+}
+
+impl Receipt {
+    /// What there is once in a thread, and what receipts are in order of.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn key(&self) -> (String, String) {
+        (self.kind.to_string(), self.client_id.clone())
+    }
 }
 
 /// What waking a thread needs. The log itself is not read.
@@ -200,7 +211,7 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets a thread and everything of it but the lease, and remembers that it was deleted.
     /// `false`: there was none.
     async fn delete(&self, lease: Lease) -> Result<bool>;
-    /// Whether a thread of this id was deleted.
+    /// Whether a thread of this id was deleted, and is not there again.
     async fn is_deleted(&self, thread: ThreadId) -> Result<bool>;
 
     async fn load(&self, thread: ThreadId) -> Result<Option<LoadedThread>>;
@@ -235,9 +246,16 @@ pub trait Store: Send + Sync + 'static {
     async fn receipt(
         &self,
         thread: ThreadId,
-        kind: &'static str,
+        kind: &str,
         client_id: &str,
     ) -> Result<Option<Receipt>>;
+    /// Receipts of a thread behind this one, by kind and then by the client's id, at most `limit`.
+    async fn receipts(
+        &self,
+        thread: ThreadId,
+        after: Option<&Receipt>,
+        limit: u32,
+    ) -> Result<Vec<Receipt>>;
 
     /// Threads of a tenant, newest `updated_at` first, then by id.
     async fn threads(&self, tenant: &TenantId, query: &ThreadQuery) -> Result<ThreadPage>;

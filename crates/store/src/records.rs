@@ -68,6 +68,13 @@ pub struct Record {
     pub value: Bytes,
 }
 
+/// Changes that are written together, from the revision of the library that they were made from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordBatch {
+    pub expected: u64,
+    pub changes: Vec<RecordChange>,
+}
+
 /// One line of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordChange {

@@ -223,12 +223,25 @@ impl Store for SqliteStore {
     async fn receipt(
         &self,
         thread: ThreadId,
-        kind: &'static str,
+        kind: &str,
         client_id: &str,
     ) -> Result<Option<Receipt>> {
-        let client_id = client_id.to_owned();
+        let (kind, client_id) = (kind.to_owned(), client_id.to_owned());
         self.readers
             .run(move |db| queries::receipt(db, thread, kind, client_id))
+            .await
+    }
+
+    async fn receipts(
+        &self,
+        thread: ThreadId,
+        after: Option<&Receipt>,
+        limit: u32,
+    ) -> Result<Vec<Receipt>> {
+        // None has an empty kind.
+        let after = after.map(|last| (last.kind.to_string(), last.client_id.clone()));
+        self.readers
+            .run(move |db| queries::receipts(db, thread, after.unwrap_or_default(), limit))
             .await
     }
 

@@ -223,7 +223,7 @@ impl Private {
 
 /// Whether `root` is, or lies in, one workspace of those that a private place holds, for itself or for
 /// its tenants.
-pub(crate) fn is_workspace_within(private: &Path, root: &Path) -> bool {
+pub fn is_workspace_within(private: &Path, root: &Path) -> bool {
     let Ok(inner) = root.strip_prefix(private) else {
         return false;
     };

@@ -3,7 +3,7 @@
 mod damage;
 mod errors;
 mod restoring;
-mod terminal;
+pub mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;

@@ -32,6 +32,7 @@ mod reading;
 mod replay;
 mod scenarios;
 mod schemas;
+mod sessions;
 mod skills;
 mod soak;
 mod sockets;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use store::{RecordChange, RecordKind, StoreError};
+use store::{RecordChange, RecordKind, SharedStore, StoreError};
 use vocabulary::{Folder, Placement, Refusal, TenantId, Why, Workspace};
 
 use super::sections::KeptSection;
@@ -31,13 +31,29 @@ pub struct RecordPlan<T> {
     pub outcome: T,
 }
 
+impl Library {
+    /// What a change of it is written from.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+}
+
 pub async fn read(
     shared: &Shared,
     tenant: &TenantId,
     kinds: &[RecordKind],
 ) -> Result<Library, Refusal> {
+    read_from(&shared.store, tenant, kinds).await
+}
+
+/// The same where no engine runs.
+pub async fn read_from(
+    store: &SharedStore,
+    tenant: &TenantId,
+    kinds: &[RecordKind],
+) -> Result<Library, Refusal> {
     for _ in 0..LIBRARY_TRIES_MAX {
-        if let Some(library) = read_once(shared, tenant, kinds).await? {
+        if let Some(library) = read_once(store, tenant, kinds).await? {
             return Ok(library);
         }
     }
@@ -46,13 +62,13 @@ pub async fn read(
 
 /// `None` when somebody wrote in between.
 async fn read_once(
-    shared: &Shared,
+    store: &SharedStore,
     tenant: &TenantId,
     kinds: &[RecordKind],
 ) -> Result<Option<Library>, Refusal> {
     let mut library = Library::default();
     for (number, kind) in kinds.iter().enumerate() {
-        let read = shared.store.records(tenant, *kind).await;
+        let read = store.records(tenant, *kind).await;
         let read = read.map_err(storage)?;
         if number == 0 {
             library.revision = read.revision;

@@ -33,16 +33,16 @@ const PINNED_NAME: &str = "Pinned";
 /// A section as its record has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptSection {
-    section: Section,
+    pub section: Section,
     /// In their order. One that was deleted while a process died may still be among them.
     #[serde(default)]
-    threads: Vec<SectionedThread>,
+    pub threads: Vec<SectionedThread>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct SectionedThread {
-    thread: ThreadId,
-    entered_at: Timestamp,
+pub struct SectionedThread {
+    pub thread: ThreadId,
+    pub entered_at: Timestamp,
 }
 
 impl KeptSection {
@@ -68,11 +68,11 @@ impl KeptSection {
         self.section.id.as_str() == PINNED_SECTION
     }
 
-    fn place(&self, thread: ThreadId) -> Option<usize> {
+    pub fn place(&self, thread: ThreadId) -> Option<usize> {
         self.threads.iter().position(|each| each.thread == thread)
     }
 
-    fn put(&self) -> Result<RecordChange, Refusal> {
+    pub fn put(&self) -> Result<RecordChange, Refusal> {
         records::put(RecordKind::Section, &record_id(&self.section.id), self)
     }
 }

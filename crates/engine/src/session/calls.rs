@@ -252,7 +252,7 @@ impl Session {
         };
         if let Some(client_id) = input.client_id.clone() {
             self.recorder.receipt(Receipt {
-                kind: STEERED,
+                kind: STEERED.into(),
                 client_id,
                 hash: hash_of(&input.text, &input.images),
                 answer: format!("{turn} {item}"),
@@ -301,7 +301,7 @@ impl Session {
             }
         }
         for receipt in receipts(start, &TurnId::new("")) {
-            let known = self.receipt_for(receipt.kind, &receipt.client_id).await?;
+            let known = self.receipt_for(&receipt.kind, &receipt.client_id).await?;
             match known {
                 Some(known) if known.hash == receipt.hash => {
                     return Ok(Some(again(TurnId::new(known.answer.as_str()))));
@@ -316,7 +316,7 @@ impl Session {
     /// What was accepted under this id, whether it is on disk or still on its way there.
     async fn receipt_for(
         &mut self,
-        kind: &'static str,
+        kind: &str,
         client_id: &str,
     ) -> Result<Option<Receipt>, Refusal> {
         if let Some(known) = self.recorder.receipt_under_way(kind, client_id) {

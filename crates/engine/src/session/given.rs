@@ -79,7 +79,7 @@ pub(super) fn receipts(start: &StartTurn, turn: &TurnId) -> Vec<Receipt> {
         .filter_map(|(kind, id)| {
             let (client_id, answer) = (id.clone()?, turn.to_string());
             Some(Receipt {
-                kind,
+                kind: kind.into(),
                 client_id,
                 hash,
                 answer,
@@ -107,7 +107,7 @@ pub(super) fn given_words<'a>(cause: Cause, text: &'a str, display: Option<&'a s
 /// receipt of no message, so it answers none.
 pub(super) fn own_name(turn: &TurnId) -> Receipt {
     Receipt {
-        kind: TURN,
+        kind: TURN.into(),
         client_id: turn.to_string(),
         hash: [0; 32],
         answer: turn.to_string(),

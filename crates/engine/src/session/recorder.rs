@@ -294,6 +294,7 @@ impl Recorder {
                 receipts: pending.receipts,
                 drafts_done: pending.drafts_done,
                 charge,
+                records: None,
             },
         }))
     }

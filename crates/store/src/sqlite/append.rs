@@ -5,7 +5,7 @@ use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadSort};
 
 use super::changes::{has_readers, note};
 use super::leases::{Owner, check_fence};
-use super::{credits, queries, signed, turns};
+use super::{credits, queries, records, signed, turns};
 use crate::check::LogHead;
 use crate::{
     Batch, Draft, InheritedLog, Lease, ListChange, ListEntry, Receipt, Result, RevertedRows,
@@ -51,6 +51,10 @@ pub(super) fn append(
             number
         }
     };
+    if let (Some(batch), Some(thread)) = (&batch.records, &batch.thread) {
+        let tenant = &thread.card.tenant;
+        records::write(db, owner, tenant, batch.expected, &batch.changes)?;
+    }
     if let Some(reverted) = &batch.reverts {
         take_back(db, number, *reverted)?;
     }
@@ -100,6 +104,9 @@ fn insert_thread(db: &Connection, thread: &Thread) -> Result<i64> {
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     let card = &thread.card;
+    // Whoever brings it back wants it to be there.
+    db.prepare_cached("DELETE FROM deleted WHERE id = ?1")?
+        .execute([card.id.to_string()])?;
     let number = insert.insert(params![
         card.id.to_string(),
         card.tenant.as_str(),
@@ -181,7 +188,7 @@ fn insert_receipt(db: &Connection, number: i64, receipt: &Receipt) -> Result<()>
     )?;
     let inserted = insert.execute(params![
         number,
-        receipt.kind,
+        &*receipt.kind,
         receipt.client_id,
         receipt.hash,
         receipt.answer

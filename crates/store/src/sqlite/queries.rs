@@ -183,7 +183,7 @@ fn first_of_message(db: &Connection, id: ThreadId, from: i64, message: i64) -> R
 pub(super) fn receipt(
     db: &Connection,
     id: ThreadId,
-    kind: &'static str,
+    kind: String,
     client_id: String,
 ) -> Result<Option<Receipt>> {
     let mut receipt = db.prepare_cached(
@@ -195,11 +195,34 @@ pub(super) fn receipt(
         Ok((row.get(0)?, row.get(1)?))
     });
     Ok(found.optional()?.map(|(hash, answer)| Receipt {
-        kind,
+        kind: kind.into(),
         client_id,
         hash,
         answer,
     }))
+}
+
+pub(super) fn receipts(
+    db: &Connection,
+    id: ThreadId,
+    (kind, client_id): (String, String),
+    limit: u32,
+) -> Result<Vec<Receipt>> {
+    let mut receipts = db.prepare_cached(
+        "SELECT kind, client_id, hash, answer FROM receipts
+         WHERE thread = (SELECT number FROM threads WHERE id = ?1)
+            AND (kind, client_id) > (?2, ?3)
+         ORDER BY kind, client_id LIMIT ?4",
+    )?;
+    let rows = receipts.query_map(params![id.to_string(), kind, client_id, limit], |row| {
+        Ok(Receipt {
+            kind: row.get::<_, String>(0)?.into(),
+            client_id: row.get(1)?,
+            hash: row.get(2)?,
+            answer: row.get(3)?,
+        })
+    })?;
+    Ok(rows.collect::<std::result::Result<_, _>>()?)
 }
 
 pub(super) fn setting(db: &Connection, tenant: &TenantId, name: &str) -> Result<Option<String>> {

@@ -179,10 +179,19 @@ impl<S: Store> Store for Faulty<S> {
     async fn receipt(
         &self,
         thread: ThreadId,
-        kind: &'static str,
+        kind: &str,
         client_id: &str,
     ) -> Result<Option<Receipt>> {
         self.inner.receipt(thread, kind, client_id).await
+    }
+
+    async fn receipts(
+        &self,
+        thread: ThreadId,
+        after: Option<&Receipt>,
+        limit: u32,
+    ) -> Result<Vec<Receipt>> {
+        self.inner.receipts(thread, after, limit).await
     }
 
     async fn threads(&self, tenant: &TenantId, query: &ThreadQuery) -> Result<ThreadPage> {

@@ -16,8 +16,8 @@ use vocabulary::{
 
 use crate::{
     Batch, ChangesElsewhere, Counter, Credit, CreditChange, CreditHolder, Draft, EntryRow, Lease,
-    ListChange, ListEntry, LoadedThread, Receipt, Record, RecordChange, RecordKind, Records,
-    ReservationChange, ReservationOutcome, Result, Store, StoreError, StoredEvent,
+    ListChange, ListEntry, LoadedThread, Receipt, Record, RecordBatch, RecordChange, RecordKind,
+    Records, ReservationChange, ReservationOutcome, Result, Store, StoreError, StoredEvent,
 };
 use world::World;
 
@@ -210,12 +210,29 @@ impl Store for MemoryStore {
     async fn receipt(
         &self,
         thread: ThreadId,
-        kind: &'static str,
+        kind: &str,
         client_id: &str,
     ) -> Result<Option<Receipt>> {
         let world = self.world.lock();
         let receipts = world.threads.get(&thread).map(|kept| &kept.receipts);
-        Ok(receipts.and_then(|receipts| receipts.get(&(kind, client_id.to_owned())).cloned()))
+        let key = (kind.to_owned(), client_id.to_owned());
+        Ok(receipts.and_then(|receipts| receipts.get(&key).cloned()))
+    }
+
+    async fn receipts(
+        &self,
+        thread: ThreadId,
+        after: Option<&Receipt>,
+        limit: u32,
+    ) -> Result<Vec<Receipt>> {
+        let world = self.world.lock();
+        let Some(kept) = world.threads.get(&thread) else {
+            return Ok(Vec::new());
+        };
+        let after = after.map_or(Bound::Unbounded, |last| Bound::Excluded(last.key()));
+        let behind = kept.receipts.range((after, Bound::Unbounded));
+        let behind = behind.take(limit as usize);
+        Ok(behind.map(|(_, receipt)| receipt.clone()).collect())
     }
 
     async fn threads(&self, tenant: &TenantId, query: &ThreadQuery) -> Result<ThreadPage> {
@@ -308,21 +325,8 @@ impl Store for MemoryStore {
         expected: u64,
         changes: Vec<RecordChange>,
     ) -> Result<u64> {
-        let mut world = self.world.lock();
-        let library = world.libraries.entry(tenant.clone()).or_default();
-        let change = |change: &RecordChange| ListChange {
-            tenant: tenant.clone(),
-            what: ListEntry::Record(change.kind, change.id.clone()),
-            is_new: library
-                .named(change.kind, std::slice::from_ref(&change.id))
-                .is_empty(),
-        };
-        let noted: Vec<_> = changes.iter().map(change).collect();
-        let written = library.write(expected, changes)?;
-        let by = self.owner;
-        world
-            .changes
-            .extend(noted.into_iter().map(|change| (by, change)));
+        let batch = RecordBatch { expected, changes };
+        let written = self.world.lock().write_records(self.owner, tenant, batch)?;
         self.changed.notify_waiters();
         Ok(written)
     }

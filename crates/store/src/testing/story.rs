@@ -25,6 +25,7 @@ pub async fn tell(open: impl Fn() -> SharedStore) {
     log::entries_are_found_by_place_and_by_message(&open()).await;
     log::a_batch_that_is_refused_changes_nothing(&open()).await;
     log::receipts_answer_a_repeated_request(&open()).await;
+    log::receipts_are_read_in_pages(&open()).await;
     log::drafts_grow_until_their_item_is_done(&open()).await;
     log::a_deleted_thread_leaves_nothing(&open()).await;
 
@@ -45,6 +46,7 @@ pub async fn tell(open: impl Fn() -> SharedStore) {
 
     records::records_are_written_in_batches(&open).await;
     records::a_batch_from_an_older_picture_is_refused(&open).await;
+    records::records_are_written_with_a_thread_or_not_at_all(&open()).await;
     records::concurrent_writers_lose_nothing(&open).await;
 
     credits::who_has_no_balance_has_no_limit(&open()).await;

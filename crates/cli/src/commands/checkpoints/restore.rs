@@ -1,10 +1,9 @@
 //! Puts files back: shows what it will touch, asks, does it, and says how to undo it.
 
-use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use checkpoints::{RestoreStep, Restored, ThreadHistory, Vault};
 use serde_json::{Value, json};
 use vocabulary::RestoreAction;
@@ -12,6 +11,7 @@ use vocabulary::RestoreAction;
 use super::choice::{self, Chosen, Target};
 use super::words::{GREEN, PLAIN, RED};
 use super::{VaultCx, words, work};
+use crate::commands::consent;
 
 /// As many steps are shown to a person who did not ask for a preview.
 const STEPS_SHOWN: usize = 40;
@@ -32,7 +32,7 @@ impl Consent {
         match (preview, yes) {
             (true, _) => Ok(Consent::Preview),
             (false, true) => Ok(Consent::Given),
-            (false, false) if !json && std::io::stdin().is_terminal() => Ok(Consent::Asked),
+            (false, false) if !json && consent::can_ask() => Ok(Consent::Asked),
             (false, false) => bail!(
                 "nothing was restored, because nobody can be asked here; --preview shows what it would \
                  touch, --yes restores without asking"
@@ -73,7 +73,7 @@ pub async fn run(
     if !json {
         words::say(plan.preview(&steps, STEPS_SHOWN))?;
     }
-    if consent == Consent::Asked && !agreed().await? {
+    if consent == Consent::Asked && !consent::agreed("Restore?").await? {
         return words::say("Nothing was restored.\n");
     }
     let restored = match carry_out(&vault, &plan).await {
@@ -127,31 +127,6 @@ fn undo(workspace: &Path, before: u64, thread: &str) -> String {
 
 fn does(step: &RestoreStep) -> bool {
     !matches!(step.how, RestoreAction::Skip { .. })
-}
-
-async fn agreed() -> anyhow::Result<bool> {
-    eprint!("Restore? [y/N] ");
-    let answer = work::quiet(|| {
-        let mut line = String::new();
-        std::io::stdin()
-            .lock()
-            .read_line(&mut line)
-            .context("cannot read the answer")?;
-        Ok(is_yes(&line))
-    });
-    tokio::select! {
-        answer = answer => answer,
-        heard = tokio::signal::ctrl_c() => {
-            heard.context("cannot hear Ctrl-C")?;
-            eprintln!();
-            Ok(false)
-        }
-    }
-}
-
-fn is_yes(answer: &str) -> bool {
-    let answer = answer.trim();
-    answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes")
 }
 
 impl RestorePlan {
@@ -248,18 +223,4 @@ fn lines(steps: &[RestoreStep], shown: usize, colours: bool) -> String {
         text.push_str(&format!("  and {more} more (--preview shows them all)\n"));
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_yes_is_one() {
-        let answers = ["y\n", " YES \n", "n\n", "\n", "", "yesterday\n"];
-        assert_eq!(
-            answers.map(is_yes),
-            [true, true, false, false, false, false]
-        );
-    }
 }

@@ -116,7 +116,7 @@ fn micro_dollars(flag: &str, text: &str) -> anyhow::Result<i64> {
     Ok(sign * micro)
 }
 
-fn dollars(micro: i64) -> String {
+pub fn dollars(micro: i64) -> String {
     let sign = if micro < 0 { "-" } else { "" };
     let micro = micro.unsigned_abs();
     let (whole, part) = (micro / MICRO_PER_DOLLAR, micro % MICRO_PER_DOLLAR);

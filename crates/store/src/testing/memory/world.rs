@@ -15,7 +15,8 @@ use crate::check::LogHead;
 use crate::cursor::Cursor;
 use crate::sqlite::page;
 use crate::{
-    Batch, Draft, EntryRow, Lease, ListChange, ListEntry, Receipt, Result, StoreError, StoredEvent,
+    Batch, Draft, EntryRow, Lease, ListChange, ListEntry, Receipt, RecordBatch, RecordChange,
+    Result, StoreError, StoredEvent,
 };
 
 #[derive(Default)]
@@ -49,7 +50,7 @@ pub(super) struct Kept {
     pub(super) events: BTreeMap<Seq, StoredEvent>,
     pub(super) entries: BTreeMap<u64, EntryRow>,
     turns: BTreeMap<u64, IndexedTurn>,
-    pub(super) receipts: HashMap<(&'static str, String), Receipt>,
+    pub(super) receipts: BTreeMap<(String, String), Receipt>,
     pub(super) drafts: Vec<Draft>,
 }
 
@@ -63,7 +64,7 @@ impl Kept {
             events: BTreeMap::new(),
             entries: BTreeMap::new(),
             turns: BTreeMap::new(),
-            receipts: HashMap::new(),
+            receipts: BTreeMap::new(),
             drafts: Vec::new(),
         }
     }
@@ -89,8 +90,7 @@ impl Kept {
         self.turns
             .extend(batch.turns.into_iter().map(|row| (row.number, row)));
         for receipt in batch.receipts {
-            let key = (receipt.kind, receipt.client_id.clone());
-            self.receipts.insert(key, receipt);
+            self.receipts.insert(receipt.key(), receipt);
         }
         self.drafts
             .retain(|draft| !batch.drafts_done.contains(&draft.item));
@@ -156,7 +156,7 @@ impl World {
         owner: usize,
         lease: Lease,
         expected: Seq,
-        batch: Batch,
+        mut batch: Batch,
     ) -> Result<()> {
         self.check_fence(owner, lease)?;
         let kept = self.threads.get(&lease.thread);
@@ -181,10 +181,14 @@ impl World {
         if let Some(charge) = &batch.charge {
             self.credits.charge(lease.thread, charge)?;
         }
+        if let (Some(records), Some(thread)) = (batch.records.take(), &batch.thread) {
+            self.write_records(owner, &thread.card.tenant, records)?;
+        }
         match (self.threads.get_mut(&lease.thread), &batch.thread) {
             (Some(kept), _) => kept.take_in(head, batch, inherited),
             (None, None) => return Err(StoreError::UnknownThread),
             (None, Some(thread)) => {
+                self.deleted.remove(&lease.thread);
                 let mut kept = Kept::new(thread.clone());
                 kept.take_in(head, batch, inherited);
                 self.threads.insert(lease.thread, kept);
@@ -192,6 +196,27 @@ impl World {
         }
         self.changes.extend(change.map(|change| (owner, change)));
         Ok(())
+    }
+
+    pub(super) fn write_records(
+        &mut self,
+        owner: usize,
+        tenant: &TenantId,
+        RecordBatch { expected, changes }: RecordBatch,
+    ) -> Result<u64> {
+        let library = self.libraries.entry(tenant.clone()).or_default();
+        let change = |change: &RecordChange| ListChange {
+            tenant: tenant.clone(),
+            what: ListEntry::Record(change.kind, change.id.clone()),
+            is_new: library
+                .named(change.kind, std::slice::from_ref(&change.id))
+                .is_empty(),
+        };
+        let noted: Vec<_> = changes.iter().map(change).collect();
+        let written = library.write(expected, changes)?;
+        let noted = noted.into_iter().map(|change| (owner, change));
+        self.changes.extend(noted);
+        Ok(written)
     }
 
     fn check_client_id(&self, thread: &Thread) -> Result<()> {
@@ -261,8 +286,7 @@ fn check_rows(kept: &Kept, batch: &Batch) -> Result<()> {
         }
     }
     for receipt in &batch.receipts {
-        let key = (receipt.kind, receipt.client_id.clone());
-        if kept.receipts.contains_key(&key) {
+        if kept.receipts.contains_key(&receipt.key()) {
             return Err(StoreError::Taken);
         }
     }

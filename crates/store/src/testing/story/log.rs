@@ -161,7 +161,7 @@ pub(super) async fn receipts_answer_a_repeated_request(store: &SharedStore) {
     let id = thread.card.id;
     let lease = created(store, &thread, &[1]).await;
     let receipt = Receipt {
-        kind: "message",
+        kind: "message".into(),
         client_id: "mine".to_owned(),
         hash: [7; 32],
         answer: "turn 1".to_owned(),
@@ -187,6 +187,40 @@ pub(super) async fn receipts_answer_a_repeated_request(store: &SharedStore) {
     assert_eq!(again, Err(StoreError::Taken));
     let log = store.events(id, Seq(1), 10).await.expect("reads");
     assert_eq!(seqs(&log), [2]);
+}
+
+pub(super) async fn receipts_are_read_in_pages(store: &SharedStore) {
+    let thread = a_thread(112);
+    let id = thread.card.id;
+    let lease = created(store, &thread, &[1]).await;
+    let receipt = |(kind, client_id): (&'static str, &str)| Receipt {
+        kind: kind.into(),
+        client_id: client_id.to_owned(),
+        hash: [3; 32],
+        answer: client_id.to_owned(),
+    };
+    let in_order = [
+        ("message", "b"),
+        ("steer", "a"),
+        ("turn", "a"),
+        ("turn", "c"),
+    ];
+    let in_order = in_order.map(receipt);
+    let batch = Batch {
+        receipts: in_order.iter().rev().cloned().collect(),
+        ..a_batch(&[2])
+    };
+    store.append(lease, Seq(1), batch).await.expect("in step");
+    let (mut read, mut last) = (Vec::new(), None);
+    loop {
+        let page = store.receipts(id, last.as_ref(), 3).await.expect("reads");
+        let Some(newest) = page.last() else { break };
+        last = Some(newest.clone());
+        read.extend(page);
+    }
+    assert_eq!(read, in_order);
+    let elsewhere = a_thread(113).card.id;
+    assert_eq!(store.receipts(elsewhere, None, 3).await, Ok(vec![]));
 }
 
 pub(super) async fn drafts_grow_until_their_item_is_done(store: &SharedStore) {
@@ -229,7 +263,7 @@ pub(super) async fn a_deleted_thread_leaves_nothing(store: &SharedStore) {
     let full = Batch {
         entries: vec![an_entry(0, 0, 2)],
         receipts: vec![Receipt {
-            kind: "message",
+            kind: "message".into(),
             client_id: "mine".to_owned(),
             hash: [0; 32],
             answer: String::new(),
@@ -248,8 +282,10 @@ pub(super) async fn a_deleted_thread_leaves_nothing(store: &SharedStore) {
     assert_eq!(store.receipt(id, "message", "mine").await, Ok(None));
     let unfinished = store.unfinished().await.expect("reads");
     assert!(!unfinished.contains(&id));
+    assert_eq!(store.is_deleted(id).await, Ok(true));
     // The same id may live again, from an empty log.
     created(store, &thread, &[1]).await;
+    assert_eq!(store.is_deleted(id).await, Ok(false));
     let log = store.events(id, Seq::ZERO, 10).await.expect("reads");
     assert_eq!(seqs(&log), [1]);
 }

@@ -1,9 +1,12 @@
 //! Chapters about records: what a library keeps beside its threads.
 
 use bytes::Bytes;
-use vocabulary::TenantId;
+use vocabulary::{Seq, TenantId};
 
-use crate::{Record, RecordChange, RecordKind, Records, SharedStore, StoreError};
+use super::props::{a_batch, a_thread};
+use crate::{
+    Batch, Record, RecordBatch, RecordChange, RecordKind, Records, SharedStore, StoreError,
+};
 
 fn put(kind: RecordKind, id: &str, value: &str) -> RecordChange {
     let value = Some(Bytes::from(value.to_owned()));
@@ -137,4 +140,38 @@ pub(super) async fn concurrent_writers_lose_nothing(open: &impl Fn() -> SharedSt
     let count = kept.records.iter().find(|each| each.id == "count");
     let count = count.map(|each| each.value.clone());
     assert_eq!(count, Some(Bytes::from(WRITERS.to_string())));
+}
+
+pub(super) async fn records_are_written_with_a_thread_or_not_at_all(store: &SharedStore) {
+    use RecordKind::Placement;
+    let thread = a_thread(710);
+    let (id, tenant) = (thread.card.id, thread.card.tenant.clone());
+    let revision = read(store, &tenant, Placement).await.revision;
+    let batch = |expected: u64| Batch {
+        thread: Some(thread.clone()),
+        records: Some(RecordBatch {
+            expected,
+            changes: vec![put(Placement, "placed with it", "here")],
+        }),
+        ..a_batch(&[1])
+    };
+    let lease = store.acquire(id).await.expect("it is free");
+    let refused = store.append(lease, Seq::ZERO, batch(revision + 1)).await;
+    assert!(
+        matches!(refused, Err(StoreError::Outdated { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(store.load(id).await, Ok(None));
+    let nobodys = Batch {
+        thread: None,
+        ..batch(revision)
+    };
+    let refused = store.append(lease, Seq::ZERO, nobodys).await;
+    assert!(matches!(refused, Err(StoreError::Failed(_))), "{refused:?}");
+
+    let accepted = store.append(lease, Seq::ZERO, batch(revision)).await;
+    accepted.expect("in step");
+    let found = read(store, &tenant, Placement).await;
+    assert_eq!(found.revision, revision + 1);
+    assert!(found.records.iter().any(|it| it.id == "placed with it"));
 }
