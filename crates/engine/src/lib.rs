@@ -69,7 +69,7 @@ pub use turn::checks::{CheckChoice, CheckSettings};
 pub use turn::{SessionGone, Turn, TurnEnd, TurnStart};
 
 use ask_numbers::AskNumbers;
-use library::Births;
+use library::{Births, InactiveWorkspaces};
 use library::sections::SectionedThreads;
 use notices::Notices;
 use registry::Registry;
@@ -88,6 +88,7 @@ pub struct Shared {
     pub(crate) config: Config,
     pub(crate) registry: Registry,
     pub(crate) births: Births,
+    pub(crate) inactive: InactiveWorkspaces,
     pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
@@ -162,6 +163,7 @@ impl Engine {
             tool_specs: Default::default(),
             workspace_facts: Default::default(),
             births: Births::default(),
+            inactive: InactiveWorkspaces::default(),
             scanners,
             notices: Notices::default(),
             follower: OnceLock::new(),

@@ -11,7 +11,7 @@ use vocabulary::{
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, commands, defaults, directories, exec, files, joining, keeping, mcp, offer,
+    self, activity, checkpoints, commands, defaults, directories, exec, files, joining, keeping, mcp, offer,
     pasts, permissions, pictures, reading, reviews, sign_in, skills,
 };
 use crate::session::{Mail, Outcome, Replied};
@@ -125,6 +125,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             settle_changes(shared, caller, start.thread, &mut start.changes).await?;
             start.images = seen(shared, caller, start.thread, start.images).await?;
             let thread = start.thread;
+            activity::check_thread(shared, caller, thread).await?;
             let started = match start.listen {
                 Some(audience) => joining::start_turn(shared, caller, start, audience).await,
                 None => to_session(shared, caller, Call::StartTurn(start)).await,
@@ -160,6 +161,9 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::StartReview(start) => return review(shared, caller, start).await,
         call @ (Call::CompactThread { .. } | Call::RunShell(_)) => {
             let thread = call.thread();
+            if let Some(thread) = thread {
+                activity::check_thread(shared, caller, thread).await?;
+            }
             let started = to_session(shared, caller, call).await;
             if let Some(thread) = thread {
                 members::check_started(shared, caller, thread).await;
@@ -209,6 +213,7 @@ async fn refuse_while_busy(
 
 /// Says what a command stands for.
 async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> Outcome {
+    activity::check_thread(shared, caller, run.thread).await?;
     let thread = library::get(shared, caller, run.thread).await?;
     let text = commands::expand(shared, &*thread.reply.thread()?, &run).await?;
     let start = StartTurn {
@@ -233,6 +238,7 @@ async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> 
 async fn review(shared: &Arc<Shared>, caller: &Caller, review: StartReview) -> Outcome {
     let StartReview { thread, target } = review;
     let text = reviews::task(&target)?;
+    activity::check_thread(shared, caller, thread).await?;
     let start = StartTurn {
         thread,
         text,

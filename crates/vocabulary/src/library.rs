@@ -14,7 +14,7 @@ pub const DEFAULT_WORKSPACE: &str = "000000000000000000000";
 pub struct Workspace {
     pub id: WorkspaceId,
     pub name: String,
-    /// Whether it can be selected.
+    /// Whether one can work in it: select it, start threads and turns. What is in it can be read all the same.
     pub is_active: bool,
     /// Whether it is the one a client is offered first; at most one of a tenant's is.
     pub is_current: bool,
@@ -83,9 +83,11 @@ pub enum LibraryCall {
         id: WorkspaceId,
         make_current: bool,
     },
+    /// What is absent stays as it is.
     UpdateWorkspace {
         id: WorkspaceId,
-        name: String,
+        name: Option<String>,
+        is_active: Option<bool>,
     },
     ReadTree {
         workspace: WorkspaceId,

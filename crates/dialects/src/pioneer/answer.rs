@@ -31,6 +31,7 @@ impl Pioneer {
             Err(refusal) => self.refused(out, running, step, refusal),
         };
         if let Err(refusal) = done {
+            self.bound.clone_from(&running.bound_before);
             let wrong = refuse::wrong(&running.method, running.thread.as_deref(), &refusal);
             send_error(out, Some(&running.id), &wrong);
         }

@@ -216,7 +216,8 @@ fn of_library() -> Vec<LibraryCall> {
         },
         LibraryCall::UpdateWorkspace {
             id,
-            name: name.clone(),
+            name: Some(name.clone()),
+            is_active: Some(false),
         },
         LibraryCall::ReadTree {
             workspace: workspace.clone(),
