@@ -5,14 +5,14 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use vocabulary::{
     Call, Caller, Cause, Changes, CheckpointCall, Idempotency, Image, Refusal, Reply, RunCommand,
-    Seq, SkillCall, StartReview, StartTurn, ThreadId, Why,
+    Seq, StartReview, StartTurn, ThreadId, Why,
 };
 
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, activity, checkpoints, commands, defaults, directories, exec, files, joining, keeping, mcp, offer,
-    pasts, permissions, pictures, reading, reviews, sign_in, skills,
+    self, activity, checkpoints, commands, defaults, directories, exec, files, in_workspace,
+    joining, keeping, mcp, offer, pasts, permissions, pictures, reading, reviews, sign_in, skills,
 };
 use crate::session::{Mail, Outcome, Replied};
 use crate::{members, push};
@@ -81,6 +81,9 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             return Ok(Replied::new(view.head, Reply::View(Box::new(view))));
         }
         Call::Library(call) => keeping::answer(shared, caller, call).await,
+        Call::Workspace { workspace, call } => {
+            in_workspace::answer(shared, caller, &workspace, *call).await
+        }
         Call::Members(call) => members::answer(shared, caller, call).await,
         Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared, &own).await))),
         Call::GetProviderStatus { verify } => {
@@ -99,8 +102,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         }
         Call::Skills { thread, call } => {
             let card = library::owned(shared, caller, thread).await?;
-            let only_reads = matches!(call, SkillCall::List | SkillCall::Read { .. });
-            refuse_while_busy(shared, caller, thread, only_reads).await?;
+            refuse_while_busy(shared, caller, thread, call.only_reads()).await?;
             skills::answer(shared, &card, call).await
         }
         Call::ListCommands { thread } => {

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Reply, Section, SectionCall, Thread, ThreadId, Timestamp, WorkspaceId};
+use crate::{
+    McpCall, Reply, Section, SectionCall, SkillCall, Thread, ThreadId, Timestamp, WorkspaceId,
+};
 
 /// Where threads are that name no workspace.
 pub const DEFAULT_WORKSPACE: &str = "000000000000000000000";
@@ -62,6 +64,23 @@ pub struct Tree {
     pub folders: Vec<Folder>,
     /// Of threads that exist, by thread.
     pub placements: Vec<Placement>,
+}
+
+/// What a client can want of a workspace that needs no thread in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum WorkspaceCall {
+    Mcp(McpCall),
+    Skills(SkillCall),
+}
+
+impl WorkspaceCall {
+    /// Whether it only looks.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            WorkspaceCall::Mcp(call) => call.only_reads(),
+            WorkspaceCall::Skills(call) => call.only_reads(),
+        }
+    }
 }
 
 /// What a client can want of the library beside its threads.

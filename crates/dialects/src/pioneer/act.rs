@@ -92,6 +92,7 @@ impl Pioneer {
                 self.call(out, &running, RequestStep::Library { include_hidden }, call);
                 return;
             }
+            PioneerRequest::Admin(request) => return self.administer(out, &running, request),
             PioneerRequest::ProviderList => return self.provider_list(out, &running),
             PioneerRequest::ProviderModelsList(params) => {
                 return self.provider_models(out, &running, params);

@@ -67,6 +67,8 @@ impl Pioneer {
         match step {
             RequestStep::Start(start) => return self.start_answered(out, running, *start, reply),
             RequestStep::Provider(asked) => return asked.answer(out, id, reply),
+            RequestStep::Skills(asked) => return self.skills_answered(out, id, asked, reply),
+            RequestStep::Servers(asked) => return asked.answer(out, id, reply),
             RequestStep::Find(goal) => self.found(out, running, *reply.thread()?, goal),
             RequestStep::History(read) => self.history_page(out, running, *read, reply.events()?),
             RequestStep::Turns(read) => self.turn_page(out, running, read, *reply.turns()?),

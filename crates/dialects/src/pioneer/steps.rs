@@ -3,6 +3,8 @@
 use super::history::HistoryQuery;
 use super::history_read::HistoryReader;
 use super::providers::ProviderQuery;
+use super::servers::ServersQuery;
+use super::skills::SkillsQuery;
 use super::start::ThreadStart;
 use super::turn_read::TurnRead;
 use super::wire::permission::Resolution;
@@ -35,6 +37,8 @@ pub enum RequestStep {
     Turns(TurnRead),
     TurnStart,
     Provider(ProviderQuery),
+    Skills(SkillsQuery),
+    Servers(ServersQuery),
     Cancel {
         thread: Box<Thread>,
         turn: String,

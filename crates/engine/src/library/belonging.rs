@@ -62,11 +62,7 @@ async fn found(
     (is_servers && !has_default || is_full).then(|| WorkspaceId::new(DEFAULT_WORKSPACE))
 }
 
-async fn add(
-    shared: &Shared,
-    caller: &Caller,
-    directory: PathBuf,
-) -> Result<WorkspaceId, Refusal> {
+async fn add(shared: &Shared, caller: &Caller, directory: PathBuf) -> Result<WorkspaceId, Refusal> {
     let id = derived_id(&directory);
     let name = directory.file_name().map(|name| name.to_string_lossy());
     let name = name.map_or_else(|| "/".to_owned(), |name| name.into_owned());

@@ -173,7 +173,10 @@ async fn wanted(
         false => parent.card.workspace.clone(),
     };
     if !activity::is_active(shared, &caller.tenant, &workspace).await? {
-        return Err(Refusal::new(Why::Conflict, activity::not_active(&workspace)));
+        return Err(Refusal::new(
+            Why::Conflict,
+            activity::not_active(&workspace),
+        ));
     }
     let at = shared.now();
     Ok(Thread {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use store::{RecordChange, RecordKind};
 use tools::directories::SeenDirectories;
 use vocabulary::{
-    Caller, DEFAULT_WORKSPACE, LibraryReply, Refusal, Reply, TenantId, Timestamp, Workspace,
-    WorkspaceChange, WorkspaceDirectory, WorkspaceId,
+    Caller, DEFAULT_WORKSPACE, LibraryReply, Refusal, Reply, TenantId, ThreadCard, ThreadId,
+    Timestamp, Workspace, WorkspaceChange, WorkspaceDirectory, WorkspaceId,
 };
 
 use super::activity::not_active;
@@ -131,7 +131,12 @@ pub async fn select(
             return Ok(unchanged((workspace, None)));
         }
         workspace.updated_at = shared.now();
-        current(library, workspace, WorkspaceChange::CurrentChanged, shared.now())
+        current(
+            library,
+            workspace,
+            WorkspaceChange::CurrentChanged,
+            shared.now(),
+        )
     })
     .await
 }
@@ -184,6 +189,36 @@ pub async fn directory(
     match &known(&library, id)?.directory {
         WorkspaceDirectory::Given(path) => Ok(Some(path.clone())),
         WorkspaceDirectory::Managed => managed(shared, &caller.tenant, id).await.map(Some),
+    }
+}
+
+/// The card that a thread of this workspace would have: skills and MCP servers are looked up by it.
+pub(super) async fn card(
+    shared: &Shared,
+    caller: &Caller,
+    id: &WorkspaceId,
+) -> Result<ThreadCard, Refusal> {
+    let library = records::read(shared, &caller.tenant, KINDS).await?;
+    let directory = match &known(&library, id)?.directory {
+        WorkspaceDirectory::Given(path) => path.clone(),
+        WorkspaceDirectory::Managed => managed(shared, &caller.tenant, id).await?,
+    };
+    Ok(card_in(caller.tenant.clone(), directory))
+}
+
+/// The same of a directory.
+pub(super) fn card_in(tenant: TenantId, directory: PathBuf) -> ThreadCard {
+    ThreadCard {
+        // Of no thread: nothing here asks which it is.
+        id: ThreadId(uuid::Uuid::nil()),
+        tenant,
+        workspace: WorkspaceId::new(DEFAULT_WORKSPACE),
+        directory,
+        client_id: None,
+        created_at: Timestamp(0),
+        folders: None,
+        forked_from: None,
+        ephemeral: true,
     }
 }
 
@@ -258,7 +293,11 @@ pub(super) fn unchanged(outcome: WorkspaceOutcome) -> RecordPlan<WorkspaceOutcom
     }
 }
 
-pub(super) fn new_workspace(id: WorkspaceId, directory: WorkspaceDirectory, at: Timestamp) -> Workspace {
+pub(super) fn new_workspace(
+    id: WorkspaceId,
+    directory: WorkspaceDirectory,
+    at: Timestamp,
+) -> Workspace {
     Workspace {
         id,
         name: String::new(),
