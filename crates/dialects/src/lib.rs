@@ -38,6 +38,10 @@ pub trait Dialect: Send {
     fn opened(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello);
     /// The client said something.
     fn heard(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str);
+    /// The client sent a binary message: its text, where a protocol has nothing else in them.
+    fn heard_binary(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, bytes: &[u8]) {
+        self.heard(cx, out, &String::from_utf8_lossy(bytes));
+    }
     /// The engine answered a `Call` or a `Listen`.
     fn replied(
         &mut self,
@@ -92,6 +96,8 @@ pub struct Hello {
     pub host: String,
     /// What the server was configured to say, where a dialect has a choice.
     pub raw_parts: RawParts,
+    /// Whether pioneer's request ids must have the form of the original's.
+    pub strict_ids: bool,
     /// The ids of all providers of the catalog.
     pub providers: Arc<[String]>,
     /// How the tracing of turns fares.

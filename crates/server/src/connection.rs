@@ -382,8 +382,10 @@ impl Connection {
         self.pace.spend(self.heard_at.into_std());
         match message {
             Some(Ok(Message::Text(text))) => self.frame(text.as_str()).await,
-            // Clients of these protocols may send their text in binary frames.
-            Some(Ok(Message::Binary(bytes))) => self.frame(&String::from_utf8_lossy(&bytes)).await,
+            Some(Ok(Message::Binary(bytes))) => {
+                self.with_dialect(|dialect, cx, out| dialect.heard_binary(cx, out, &bytes))
+                    .await
+            }
             // Pieces of a message are joined before they come here.
             Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(()),
             Some(Ok(Message::Close(_))) => Err(End::Closed),

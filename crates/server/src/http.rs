@@ -340,6 +340,7 @@ async fn upgrade(
             None => site.settings.engine.home.clone(),
         },
         raw_parts: raw_parts(includes_raw),
+        strict_ids: site.settings.pioneer_strict_ids,
         providers: match tenant {
             Some(tenant) => engine.provider_ids_of(tenant),
             None => Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),

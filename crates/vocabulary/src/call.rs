@@ -11,7 +11,7 @@ use crate::{
     GrantScope, Image, InputPiece, LibraryCall, McpCall, MemberCall, ModelRef, NamedModel,
     PushCall, RevertThread, RunCommand, RunShell, SandboxMode, Seq, SignInCall, SkillCall,
     StartReview, SummaryDetail, TerminalCall, ThreadId, ThreadQuery, TurnId, TurnSelection,
-    Verbosity, WorkspaceId,
+    Verbosity, WorkspaceCall, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -148,6 +148,11 @@ pub enum Call {
     Skills {
         thread: ThreadId,
         call: SkillCall,
+    },
+    /// What a workspace's directory has, without a thread in it.
+    Workspace {
+        workspace: WorkspaceId,
+        call: Box<WorkspaceCall>,
     },
     ListCommands {
         thread: ThreadId,
@@ -320,6 +325,7 @@ impl Call {
             Call::Exec(_) => true,
             // A server is started, or a person signs in.
             Call::Mcp { call, .. } => !call.only_reads(),
+            Call::Workspace { call, .. } => !call.only_reads(),
             // The first snapshot of a large workspace takes its time.
             Call::Checkpoints { call, .. } => *call == CheckpointCall::Get,
             // A large tree is walked, a worktree written.
@@ -386,6 +392,7 @@ impl Call {
             | Call::CreateThread(_)
             | Call::FindThread { .. }
             | Call::Library(_)
+            | Call::Workspace { .. }
             | Call::Members(_)
             | Call::Exec(_)
             | Call::GetCatalog

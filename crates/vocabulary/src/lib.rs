@@ -81,11 +81,12 @@ pub use item::{
 };
 pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
-    WorkspaceChange, WorkspaceDirectory,
+    WorkspaceCall, WorkspaceChange, WorkspaceDirectory,
 };
 pub use mcp::{
-    McpAuth, McpAuthMode, McpAuthState, McpCall, McpCheck, McpFile, McpLayer, McpReply, McpRunning,
-    McpScope, McpServer, McpServerState, McpSnapshot, McpToolInfo, McpTransport,
+    McpAuth, McpAuthMode, McpAuthState, McpCall, McpChangeKind, McpCheck, McpFile,
+    McpInstallOutcome, McpInstalled, McpLayer, McpReply, McpRunning, McpScope, McpServer,
+    McpServerState, McpSnapshot, McpToolInfo, McpTransport,
 };
 pub use member::{Member, MemberCall, MemberReply};
 pub use named_model::{ModelOffer, NamedModel};
@@ -105,7 +106,9 @@ pub use sections::{
     InSection, PINNED_SECTION, Section, SectionAppearance, SectionCall, SectionFilter, SectionPlace,
 };
 pub use skills::{
-    CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
+    CommandOrigin, InspectedSkill, ReplacedSkill, RunCommand, Skill, SkillArchive, SkillCall,
+    SkillChange, SkillChangeKind, SkillFault, SkillLook, SkillReport, SkillText, SkillTier,
+    SlashCommand,
 };
 pub use status::{IllegalTransition, Status, StatusReason};
 pub use terminal::{BackgroundTerminal, RunShell, TerminalCall, TerminalReply};

@@ -31,6 +31,7 @@ impl Pioneer {
             Err(refusal) => self.refused(out, running, step, refusal),
         };
         if let Err(refusal) = done {
+            self.bound.clone_from(&running.bound_before);
             let wrong = refuse::wrong(&running.method, running.thread.as_deref(), &refusal);
             send_error(out, Some(&running.id), &wrong);
         }
@@ -66,6 +67,8 @@ impl Pioneer {
         match step {
             RequestStep::Start(start) => return self.start_answered(out, running, *start, reply),
             RequestStep::Provider(asked) => return asked.answer(out, id, reply),
+            RequestStep::Skills(asked) => return self.skills_answered(out, id, asked, reply),
+            RequestStep::Servers(asked) => return asked.answer(out, id, reply),
             RequestStep::Find(goal) => self.found(out, running, *reply.thread()?, goal),
             RequestStep::History(read) => self.history_page(out, running, *read, reply.events()?),
             RequestStep::Turns(read) => self.turn_page(out, running, read, *reply.turns()?),

@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use vocabulary::{Folder, Status, Thread, ThreadCard, ThreadId, Tree, Workspace, WorkspaceChange};
+use vocabulary::{
+    Folder, Status, Thread, ThreadCard, ThreadId, Tree, Workspace, WorkspaceChange,
+    WorkspaceDirectory,
+};
 
 use super::wire::params::ThreadStartParams;
 use super::wire::thread::{
@@ -39,6 +42,10 @@ pub fn workspace(workspace: &Workspace) -> WireWorkspace<'_> {
         is_current: workspace.is_current,
         created_at: workspace.created_at.seconds(),
         updated_at: workspace.updated_at.seconds(),
+        path: match &workspace.directory {
+            WorkspaceDirectory::Given(path) => Some(path.to_string_lossy()),
+            WorkspaceDirectory::Managed => None,
+        },
     }
 }
 

@@ -1,5 +1,6 @@
 //! Stories of one connection whose engine is the story itself.
 
+mod admin;
 mod anything;
 mod providers;
 mod rejoining;

@@ -283,7 +283,8 @@ fn library() -> Vec<(Call, MayBe)> {
         (
             LibraryCall::UpdateWorkspace {
                 id: workspace.clone(),
-                name: String::new(),
+                name: None,
+                is_active: Some(false),
             },
             WRITERS,
         ),

@@ -129,6 +129,7 @@ pub async fn move_folder(
     parent: Option<String>,
 ) -> Result<Reply, Refusal> {
     change(shared, caller, &workspace, KINDS, |library| {
+        workspaces::check(library, &workspace)?;
         let mut moved = known(library, &workspace, folder, "folder_id")?.clone();
         if let Some(parent) = &parent {
             known(library, &workspace, parent, "parent_folder_id")?;
@@ -165,6 +166,7 @@ pub async fn delete(
     folder: &str,
 ) -> Result<Reply, Refusal> {
     change(shared, caller, &workspace, ALL_KINDS, |library| {
+        workspaces::check(library, &workspace)?;
         if !library.folders.iter().any(|each| each.id == folder) {
             return Ok(RecordPlan {
                 changes: Vec::new(),

@@ -65,6 +65,7 @@ impl Session {
             | Call::ListGrants { .. }
             | Call::RevokeGrant { .. }
             | Call::Library(_)
+            | Call::Workspace { .. }
             | Call::Members(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }

@@ -290,7 +290,8 @@ fn calls_of_library(thread: ThreadId, folder: &str) -> impl Iterator<Item = Libr
         },
         LibraryCall::UpdateWorkspace {
             id: id.clone(),
-            name: "taken over".to_owned(),
+            name: Some("taken over".to_owned()),
+            is_active: Some(false),
         },
         LibraryCall::ReadTree {
             workspace: workspace.clone(),

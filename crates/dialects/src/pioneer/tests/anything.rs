@@ -6,6 +6,7 @@ use vocabulary::{AskFact, Fact, Refusal, Reply, Why};
 
 use super::samples::{THREAD, WORKSPACE, approval, tag};
 use super::stub::Stub;
+use crate::pioneer::admin::METHODS;
 use crate::pioneer::hear::{BUILT, DECLINED};
 
 fn any_json() -> impl Strategy<Value = Value> {
@@ -114,5 +115,6 @@ proptest! {
 
 fn methods() -> Vec<&'static str> {
     let declined = DECLINED.iter().flat_map(|(methods, _)| methods.iter());
-    BUILT.iter().chain(declined).copied().collect()
+    let built = BUILT.iter().chain(METHODS);
+    built.chain(declined).copied().collect()
 }

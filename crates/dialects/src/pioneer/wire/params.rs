@@ -17,6 +17,8 @@ pub struct WorkspaceCreateParams {
     pub workspace_id: String,
     pub name: Option<String>,
     pub make_current: Option<bool>,
+    /// An addition of ours: a directory of the user's own, absolute; without it the server makes one.
+    pub path: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,6 +31,8 @@ pub struct WorkspaceSelectParams {
 pub struct WorkspaceUpdateParams {
     pub workspace_id: String,
     pub name: Option<String>,
+    /// An addition of ours: whether one can work in it.
+    pub is_active: Option<bool>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
