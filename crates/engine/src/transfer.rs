@@ -22,7 +22,7 @@ use vocabulary::Refusal;
 pub use export::{ExportedThread, export};
 pub use format::is_exported;
 pub use import::{ImportWishes, ImportedThread, TransferOutcome, import};
-pub use transcript::{KeptThread, Transcript, kept};
+pub use transcript::{KeptThread, ToldTranscript, kept};
 
 /// Why a thread was not written, or not taken in; then nothing of it is there.
 #[derive(Debug, Error)]

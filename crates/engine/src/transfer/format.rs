@@ -14,7 +14,7 @@ pub const KIND: &str = "thread";
 
 /// What every version's first line has.
 #[derive(Deserialize)]
-pub struct FileKind {
+pub struct ExportKind {
     pub dragoman: String,
     pub version: u32,
 }

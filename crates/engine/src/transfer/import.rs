@@ -78,7 +78,7 @@ pub async fn import(
     }
     check_client_id(store, thread).await?;
     let mut staging = Staging::new(store, clock, thread, wishes.dry_run);
-    let mut reading = Reading {
+    let mut reading = ImportReading {
         header: &header,
         original: &original,
         lines,
@@ -117,7 +117,7 @@ struct WholeThread {
     receipts: Vec<Receipt>,
 }
 
-struct Reading<'a> {
+struct ImportReading<'a> {
     header: &'a ThreadHeader,
     /// As the file has it: a copy has another card.
     original: &'a vocabulary::ThreadCard,
@@ -131,7 +131,7 @@ enum ReadLine {
     End(TransferEnd),
 }
 
-impl Reading<'_> {
+impl ImportReading<'_> {
     async fn all(&mut self, staging: &mut Staging) -> Result<WholeThread, TransferError> {
         let (mut folding, mut last) = (None, Seq::ZERO);
         let mut counted = TransferEnd::default();

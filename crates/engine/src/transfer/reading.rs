@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use serde::de::DeserializeOwned;
 
 use super::TransferError;
-use super::format::{FileKind, KIND, ThreadHeader, TransferLine, VERSION};
+use super::format::{ExportKind, KIND, ThreadHeader, TransferLine, VERSION};
 
 /// More than any event has: a message may come with many pictures.
 pub const LINE_BYTES_MAX: usize = 64 << 20;
@@ -38,7 +38,7 @@ impl<'a> LineReader<'a> {
             self.number = 1;
             return Err(self.malformed("the file is empty"));
         }
-        let kind: FileKind = self.parsed("this is no exported session")?;
+        let kind: ExportKind = self.parsed("this is no exported session")?;
         if kind.dragoman != KIND {
             let what = format!("this is an exported {}, and no session", kind.dragoman);
             return Err(self.malformed(what));

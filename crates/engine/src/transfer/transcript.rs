@@ -37,7 +37,7 @@ impl KeptThread {
 }
 
 /// The events of a thread that anybody is told, oldest first, calls in full.
-pub struct Transcript {
+pub struct ToldTranscript {
     store: SharedStore,
     thread: ThreadId,
     untold: Untold,
@@ -45,7 +45,7 @@ pub struct Transcript {
     upto: Seq,
 }
 
-impl Transcript {
+impl ToldTranscript {
     /// Of the whole thread, as it stands.
     pub fn new(store: &SharedStore, kept: &KeptThread) -> Self {
         Self {

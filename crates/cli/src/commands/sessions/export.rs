@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use engine::transfer::{self, Transcript, TransferError};
+use engine::transfer::{self, ToldTranscript, TransferError};
 use serde_json::{Value, json};
 use store::SharedStore;
 use vocabulary::{Caller, Thread, ThreadId};
@@ -14,7 +14,7 @@ use super::files::{self, NewFile};
 use super::markdown::MarkdownStyle;
 use super::names::SessionNames;
 use super::open;
-use super::pieces::Piece;
+use super::pieces::SessionPiece;
 use crate::commands::checkpoints::words;
 
 #[derive(Debug, Args)]
@@ -148,9 +148,9 @@ async fn write(
             let kept = transfer::kept(store, id).await?;
             let style = MarkdownStyle::FILE;
             out.write_all(style.head(&kept).as_bytes())?;
-            let mut transcript = Transcript::new(store, &kept);
+            let mut transcript = ToldTranscript::new(store, &kept);
             while let Some(page) = transcript.next_page().await? {
-                for piece in page.iter().filter_map(Piece::of) {
+                for piece in page.iter().filter_map(SessionPiece::of) {
                     out.write_all(style.piece(&piece).as_bytes())?;
                 }
             }

@@ -8,7 +8,7 @@ use vocabulary::{
     UserInput,
 };
 
-use super::pieces::{self, Piece};
+use super::pieces::{self, SessionPiece};
 use crate::commands::checkpoints::words;
 use crate::commands::tenants::credit::dollars;
 use crate::screen::{BOLD, CYAN, GREEN, RED, YELLOW, harmless, harmless_but, painted};
@@ -61,43 +61,43 @@ impl MarkdownStyle {
         text
     }
 
-    pub fn piece(self, piece: &Piece<'_>) -> String {
+    pub fn piece(self, piece: &SessionPiece<'_>) -> String {
         match piece {
-            Piece::Said {
+            SessionPiece::Said {
                 input,
                 at,
                 is_steer,
             } => self.said(input, words::when(at.millis()), *is_steer),
-            Piece::Answered { text, is_partial } => {
+            SessionPiece::Answered { text, is_partial } => {
                 let cut = if *is_partial { "\n\n*(cut off)*" } else { "" };
                 format!("{}{cut}\n\n", self.prose(text))
             }
-            Piece::Thought(text) => {
+            SessionPiece::Thought(text) => {
                 let quoted: Vec<String> = text.lines().map(|line| format!("> {line}")).collect();
                 let quoted = self.prose(&quoted.join("\n"));
                 format!("{}\n\n", painted(&quoted, CYAN, self.colours))
             }
-            Piece::Proposed(text) => format!(
+            SessionPiece::Proposed(text) => format!(
                 "{}{}\n\n",
                 self.heading("###", "Proposed plan"),
                 self.prose(text)
             ),
-            Piece::Made { media_type } => format!("*[file: {}]*\n\n", harmless(media_type)),
-            Piece::Done { call, outcome } => self.done(call, outcome),
-            Piece::Plan(steps) => self.plan(steps),
-            Piece::Asked { ask, closing } => {
+            SessionPiece::Made { media_type } => format!("*[file: {}]*\n\n", harmless(media_type)),
+            SessionPiece::Done { call, outcome } => self.done(call, outcome),
+            SessionPiece::Plan(steps) => self.plan(steps),
+            SessionPiece::Asked { ask, closing } => {
                 let asked = pieces::asked(ask).join("\n");
                 let answer = pieces::answer(ask, closing);
                 let asked = self.fenced("", &asked);
                 let answer = harmless(&answer);
                 format!("**Asked**\n\n{asked}\n**Answer**: {answer}\n\n")
             }
-            Piece::Uploaded(name) => format!("*[uploaded: {}]*\n\n", harmless(name)),
-            Piece::Summarised(text) => {
+            SessionPiece::Uploaded(name) => format!("*[uploaded: {}]*\n\n", harmless(name)),
+            SessionPiece::Summarised(text) => {
                 let heading = self.heading("###", "The conversation so far, summarised");
                 format!("{heading}{}\n\n", self.fenced("", text))
             }
-            Piece::Ended { outcome, usage } => self.ended(outcome, usage.as_ref()),
+            SessionPiece::Ended { outcome, usage } => self.ended(outcome, usage.as_ref()),
         }
     }
 

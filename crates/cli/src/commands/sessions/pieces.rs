@@ -8,7 +8,7 @@ use vocabulary::{
 };
 
 /// One of them.
-pub enum Piece<'a> {
+pub enum SessionPiece<'a> {
     Said {
         input: &'a UserInput,
         at: Timestamp,
@@ -42,7 +42,7 @@ pub enum Piece<'a> {
     },
 }
 
-impl<'a> Piece<'a> {
+impl<'a> SessionPiece<'a> {
     /// What a person reads of an event; nothing, of most.
     pub fn of(event: &'a Event) -> Option<Self> {
         match &event.fact {

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use clap::Args;
-use engine::transfer::{self, Transcript};
+use engine::transfer::{self, ToldTranscript};
 use serde_json::{Value, json};
 use vocabulary::{Caller, PlanStep, PlanStepStatus};
 
 use super::markdown::MarkdownStyle;
 use super::names::SessionNames;
 use super::open;
-use super::pieces::{self, Piece};
+use super::pieces::{self, SessionPiece};
 use crate::commands::checkpoints::words;
 
 #[derive(Debug, Args)]
@@ -29,13 +29,17 @@ pub async fn run(arguments: ShowArguments, home: &Path, json: bool) -> anyhow::R
     let thread = names.find(&arguments.session)?;
     let kept = transfer::kept(&store, thread.card.id).await?;
     let mut transcript = match arguments.turns {
-        Some(turns) => Transcript::of_newest(&store, &kept, turns).await?,
-        None => Transcript::new(&store, &kept),
+        Some(turns) => ToldTranscript::of_newest(&store, &kept, turns).await?,
+        None => ToldTranscript::new(&store, &kept),
     };
     if json {
         let mut told: Vec<Value> = Vec::new();
         while let Some(page) = transcript.next_page().await? {
-            told.extend(page.iter().filter_map(Piece::of).map(|it| it.to_json()));
+            told.extend(
+                page.iter()
+                    .filter_map(SessionPiece::of)
+                    .map(|it| it.to_json()),
+            );
         }
         return words::say_json(&json!({
             "session": thread.card.id.to_string(),
@@ -56,7 +60,7 @@ pub async fn run(arguments: ShowArguments, home: &Path, json: bool) -> anyhow::R
     };
     words::say(style.head(&kept))?;
     while let Some(page) = transcript.next_page().await? {
-        let shown = page.iter().filter_map(Piece::of);
+        let shown = page.iter().filter_map(SessionPiece::of);
         words::say(shown.map(|piece| style.piece(&piece)).collect::<String>())?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use testkit::process::Launch;
 use testkit::{Process, Scratch};
 
 use super::{LIMIT, badly, exported, json as said_json, spoken, well};
-use crate::{DRAGOMAN, Visitor, tell};
+use crate::{DRAGOMAN, Site, Visitor, tell};
 
 #[test]
 fn files_are_for_their_owner_and_replaced_only_by_force() {
@@ -112,6 +112,48 @@ fn a_person_reads_it_in_markdown() {
             "{shown}"
         );
         ensure!(!shown.contains('\x1b'), "{shown:?}");
+        Ok(())
+    });
+}
+
+#[test]
+fn one_that_waits_for_an_answer_goes_on_waiting_here_and_elsewhere() {
+    tell(LIMIT, async {
+        let mut site = Site::open().await?;
+        let mut visitor = Visitor::arrive(&site.server).await?;
+        visitor.say("show me an approval").await?;
+        visitor.client.until_type("approval").await?;
+        let session = visitor.session.clone();
+        drop(visitor);
+        site.server.terminate().await?;
+        let file = exported(&site.scratch, &session).await?;
+        let from = file.to_string_lossy().into_owned();
+        let copy = well(&site.scratch, &["import", "--from", &from, "--as-new"]).await;
+        let refused = copy
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default();
+        ensure!(
+            refused.contains("and so does another one here"),
+            "{refused}"
+        );
+        well(&site.scratch, &["delete", &session, "--yes"]).await?;
+        let elsewhere = Scratch::new()?;
+        for scratch in [&site.scratch, &elsewhere] {
+            well(scratch, &["import", "--from", &from]).await?;
+            let mut server = Process::start(&Launch::new(DRAGOMAN, scratch)).await?;
+            let mut visitor = Visitor::resume(&server, &session).await?;
+            assert_eq!(
+                visitor.hello["hasPendingApproval"], true,
+                "{}",
+                visitor.hello
+            );
+            let asked = visitor.client.until_type("approval").await?;
+            let answer = json!({ "requestId": asked["requestId"], "approved": true });
+            visitor.send("approval_response", answer).await?;
+            visitor.client.until_type("assistant_message").await?;
+            server.terminate().await?;
+        }
         Ok(())
     });
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, ensure};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use testkit::process::Launch;
 use testkit::tongue::{Deed, LANGUAGES, OrderDeed, PastDeed, SettingDeed, Signal, language};
@@ -74,6 +75,7 @@ fn a_thread_with_everything_is_the_same_for_every_client_after_a_round_trip() {
         let launch = Launch::new(DRAGOMAN, &scratch).rehearsal(&script);
         let (thread, other) = live_through(&launch, &scratch).await?;
         let seen = Seen::twice(&launch, &thread, &other).await?;
+        let rows = rows(&scratch, &thread)?;
 
         let file = exported(&scratch, &thread).await?;
         let before = std::fs::read_to_string(&file)?;
@@ -89,6 +91,7 @@ fn a_thread_with_everything_is_the_same_for_every_client_after_a_round_trip() {
             "archived",
             TITLE,
             "\"folders\":[{",
+            "\"section\":{\"section\":{\"id\":\"",
         ] {
             ensure!(before.contains(part), "no {part} in it");
         }
@@ -101,6 +104,10 @@ fn a_thread_with_everything_is_the_same_for_every_client_after_a_round_trip() {
 
         let again = std::fs::read_to_string(exported(&scratch, &thread).await?)?;
         ensure!(before == again, "the file is another one");
+        // What is folded from the file is what was written event by event.
+        for (before, after) in rows.iter().zip(self::rows(&scratch, &thread)?) {
+            assert_eq!(*before, after);
+        }
         seen.is_the_same(&launch, &thread, &other).await
     });
 }
@@ -170,17 +177,25 @@ async fn live_through(launch: &Launch, scratch: &Scratch) -> anyhow::Result<(Str
     let params = json!({ "workspace_id": workspace, "thread_id": name, "folder_id": inner });
     rpc(&mut pioneer, 803, "thread/move", params).await?;
 
-    let mut other = Guest::seat(known("codex")?, &server, None).await?;
-    other.say(&Deed::Say("Put me away".to_owned())).await?;
-    other.hear(&Signal::Rest).await?;
-    let other = other.tongue.thread().context("a thread")?.to_owned();
+    let mut second = Guest::seat(known("codex")?, &server, None).await?;
+    second.say(&Deed::Say("Put me away".to_owned())).await?;
+    second.hear(&Signal::Rest).await?;
+    let other = second.tongue.thread().context("a thread")?.to_owned();
+    let garden = json!({ "name": "Garden" });
+    let garden = rpc(&mut second, 804, "threadSection/create", garden).await?;
+    let garden = garden["result"]["section"]["id"].clone();
+    for (number, thread) in [(805, &other), (806, &thread)] {
+        let params = json!({ "threadId": thread, "sectionId": garden,
+            "beforeThreadId": (number == 806).then_some(&other) });
+        rpc(&mut second, number, "thread/section/move", params).await?;
+    }
     server.terminate().await?;
     well(scratch, &["archive", &other]).await?;
     Ok((thread, other))
 }
 
 /// Makes a JSON-RPC request and waits for its answer.
-async fn rpc(guest: &mut Guest, id: u32, method: &str, params: Value) -> anyhow::Result<()> {
+async fn rpc(guest: &mut Guest, id: u32, method: &str, params: Value) -> anyhow::Result<Value> {
     let request =
         json!({ "jsonrpc": "2.0", "id": id.to_string(), "method": method, "params": params });
     guest.client.send_json(&request).await?;
@@ -188,7 +203,35 @@ async fn rpc(guest: &mut Guest, id: u32, method: &str, params: Value) -> anyhow:
     let answer = heard.await.context(method.to_owned())?;
     ensure!(answer.get("error").is_none(), "{method}: {answer}");
     guest.frames.push(answer.to_string());
-    Ok(())
+    Ok(answer)
+}
+
+/// All rows of a thread but its log, each table in its order.
+fn rows(scratch: &Scratch, thread: &str) -> anyhow::Result<Vec<String>> {
+    let db = Connection::open(scratch.home().join("sessions.db"))?;
+    let of = "thread = (SELECT number FROM threads WHERE id = ?1)";
+    let queries = [
+        "SELECT json_array(summary, tenant, workspace, client_id, updated_at, archived, created_at, active_at,
+            directory) FROM threads WHERE id = ?1".to_owned(),
+        format!("SELECT json_array(last_seq, unfinished, CAST(state AS TEXT)) FROM thread_state WHERE {of}"),
+        format!("SELECT json_array(ordinal, message, seq) FROM entries WHERE {of} ORDER BY ordinal"),
+        format!(
+            "SELECT json_array(number, turn, first_seq, first_ordinal, started_at, last_seq, last_ordinal, ended_at,
+                outcome) FROM turns WHERE {of} ORDER BY number"
+        ),
+        format!("SELECT json_array(kind, client_id, hex(hash), answer) FROM receipts WHERE {of} ORDER BY 1"),
+        "SELECT json_array(kind, id, CAST(value AS TEXT)) FROM records WHERE kind <> 'grant' AND ?1 <> ''
+            ORDER BY kind, id".to_owned(),
+    ];
+    let mut rows = Vec::new();
+    for query in queries {
+        let mut query = db.prepare(&query)?;
+        let found = query.query_map([thread], |row| row.get::<_, String>(0))?;
+        let found: Vec<String> = found.collect::<Result<_, _>>()?;
+        ensure!(!found.is_empty(), "nothing to compare");
+        rows.push(found.join("\n"));
+    }
+    Ok(rows)
 }
 
 /// The folder that a request made.
