@@ -77,6 +77,7 @@ async fn open(home: &Path) -> anyhow::Result<SharedStore> {
 
 async fn list(home: &Path, json: bool) -> anyhow::Result<()> {
     let query = ThreadQuery {
+        hidden: true,
         archived: ArchivedThreads::Included,
         ..ThreadQuery::default()
     };
