@@ -102,9 +102,14 @@ pub(crate) async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId)
 }
 
 pub(crate) fn status(shared: &Shared, thread: &Thread) -> Status {
-    match shared.registry.get(thread.card.id) {
+    status_of(shared, thread.card.id, thread.status)
+}
+
+/// How a thread stands of which this was kept.
+fn status_of(shared: &Shared, thread: ThreadId, kept: Status) -> Status {
+    match shared.registry.get(thread) {
         Some(handle) => *handle.status.borrow(),
-        None => asleep(thread.status),
+        None => asleep(kept),
     }
 }
 

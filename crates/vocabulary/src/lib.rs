@@ -42,6 +42,7 @@ mod terminal;
 mod thread;
 mod thread_query;
 mod tool;
+mod tree_thread;
 mod turn;
 mod upload;
 mod workspace_files;
@@ -114,13 +115,14 @@ pub use status::{IllegalTransition, Status, StatusReason};
 pub use terminal::{BackgroundTerminal, RunShell, TerminalCall, TerminalReply};
 pub use thread::{
     AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
-    ThreadSettings, ThreadView, Title, TitleSource,
+    ThreadSettings, ThreadView, Title, TitleSource, VISIBILITY_LABEL,
 };
 pub use thread_query::{ArchivedThreads, ListDirection, ThreadQuery, ThreadSort};
 pub use tool::{
     CallRef, ContentBlock, Effects, FileChange, FileChangeKind, FilePreview, FileSubject,
     OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,
 };
+pub use tree_thread::TreeThread;
 pub use turn::{
     Budgets, Cause, EndedTurn, Image, IndexedTurn, InputPiece, ModelRef, Purpose, StopReason,
     TextMark, TurnError, TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    McpCall, Reply, Section, SectionCall, SkillCall, Thread, ThreadId, Timestamp, WorkspaceId,
+    McpCall, Reply, Section, SectionCall, SkillCall, ThreadId, Timestamp, TreeThread, WorkspaceId,
 };
 
 /// Where threads are that name no workspace.
@@ -59,7 +59,7 @@ pub struct Placement {
 pub struct Tree {
     pub workspace: WorkspaceId,
     /// All of them, archived ones too; newest first, then by id.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<TreeThread>,
     /// By name, then by id.
     pub folders: Vec<Folder>,
     /// Of threads that exist, by thread.

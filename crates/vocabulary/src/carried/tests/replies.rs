@@ -187,7 +187,7 @@ fn of_threads() -> Vec<Reply> {
         Reply::Thread(Box::new(thread())),
         Reply::View(view()),
         Reply::Threads(ThreadPage {
-            threads: vec![thread()],
+            threads: vec![thread().into()],
             next: Some("n".to_owned()),
             back: Some("b".to_owned()),
         }),
