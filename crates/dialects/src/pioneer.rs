@@ -6,7 +6,9 @@
 use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
-use vocabulary::{Call, Event, Notice, Refusal, Reply, ThreadCard, ThreadId, WorkspaceId};
+use vocabulary::{
+    Attendance, Call, Event, Notice, Refusal, Reply, ThreadCard, ThreadId, WorkspaceId,
+};
 
 use self::hear::PioneerError;
 use self::steps::{RequestStep, RunningRequest};
@@ -196,6 +198,15 @@ fn send_error(out: &mut Vec<Action>, id: Option<&Id>, wrong: &PioneerError) {
 impl Dialect for Pioneer {
     fn variant(&self) -> Variant {
         Variant::Pioneer
+    }
+
+    /// Without `permissions` nobody is asked here. The last subscriber's leaving unloads a thread.
+    fn attendance(&self) -> Attendance {
+        Attendance {
+            audience: self.variant().audience(),
+            answers: self.permissions,
+            lets_sleep: true,
+        }
     }
 
     fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {

@@ -218,6 +218,7 @@ impl Connection {
                 };
                 let what = JobKind::Listen {
                     thread,
+                    attendance: self.dialect.attendance(),
                     from,
                     recent,
                 };

@@ -67,6 +67,7 @@ mod web_search;
 pub mod workspace_files;
 mod write;
 
+pub use ask::ASK;
 pub use bash::environment::secret_variables;
 pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
 pub use jobs::{JobEnd, Jobs};
@@ -281,7 +282,8 @@ pub trait Host: Send + Sync {
     async fn interacted(&self, _started_by: Arc<ToolCall>, _process: u32, _stdin: String) {}
     /// Says how far it is.
     async fn progress(&self, _message: String) {}
-    /// Puts questions before a person. `None`: the turn was cancelled.
+    /// Puts questions before a person. `None`: the turn was cancelled, or nobody can be asked; whose turn it
+    /// is tells the model which.
     async fn ask(&self, questions: Vec<Question>) -> Option<Vec<QuestionAnswer>>;
     async fn set_plan(&self, steps: Vec<PlanStep>);
     /// Whether the call may go on as if it had been called with this input; if not, why.

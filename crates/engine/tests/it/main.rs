@@ -55,5 +55,6 @@ mod toys;
 mod tracing;
 mod turn_index;
 mod turns;
+mod unheard;
 mod uploads;
 mod workspace_files;
