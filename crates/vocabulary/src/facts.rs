@@ -34,6 +34,10 @@ pub enum ThreadFact {
     Archived {
         archived: bool,
     },
+    /// Its labels are these now.
+    Labelled {
+        labels: BTreeMap<String, String>,
+    },
     /// The conversation starts anew; what was said before stays in the log only.
     Reset,
     /// Turns were taken back: nobody reads them any more. The log keeps them.
@@ -55,6 +59,7 @@ impl ThreadFact {
             | ThreadFact::Titled { .. }
             | ThreadFact::SettingsChanged { .. }
             | ThreadFact::Archived { .. }
+            | ThreadFact::Labelled { .. }
             | ThreadFact::Reset
             | ThreadFact::Reverted { .. } => true,
             ThreadFact::StatusChanged { .. } | ThreadFact::Closed => false,

@@ -66,6 +66,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
             ThreadFact::StatusChanged { status, reason } => status_changed(told, *status, *reason),
             ThreadFact::Created { .. }
             | ThreadFact::SettingsChanged { .. }
+            | ThreadFact::Labelled { .. }
             | ThreadFact::Reset
             | ThreadFact::Closed => Vec::new(),
         },

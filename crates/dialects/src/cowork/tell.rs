@@ -100,6 +100,7 @@ fn thread_changed(told: EventContext<'_>, what: &ThreadFact) -> Vec<Frame> {
         ThreadFact::Reverted { point } => thread::reverted(told.session, point),
         ThreadFact::Created { .. }
         | ThreadFact::Archived { .. }
+        | ThreadFact::Labelled { .. }
         | ThreadFact::StatusChanged { .. }
         | ThreadFact::Closed => Vec::new(),
     }

@@ -33,7 +33,6 @@ impl Pioneer {
         let running = RunningRequest { id, method, thread };
         let refused = match request {
             PioneerRequest::ThreadStart(params) => {
-                self.bind(&params.workspace_id);
                 self.begin_start(out, running, ThreadStart::new(*params));
                 return;
             }

@@ -266,6 +266,9 @@ fn facts() -> Vec<Fact> {
             title,
         },
         ThreadFact::Archived { archived: true },
+        ThreadFact::Labelled {
+            labels: [("color".to_owned(), "red".to_owned())].into(),
+        },
         ThreadFact::Reset,
     ];
     let thread_facts = thread_facts.into_iter().map(Fact::Thread);

@@ -225,6 +225,10 @@ impl ThreadState {
                 self.thread.archived = *archived;
                 self.thread.updated_at = at;
             }
+            ThreadFact::Labelled { labels } => {
+                self.thread.labels.clone_from(labels);
+                self.thread.updated_at = at;
+            }
             ThreadFact::Reset => self.reset(seq, at),
             ThreadFact::Reverted { point } => self.revert(seq, at, point),
             ThreadFact::StatusChanged { .. } | ThreadFact::Closed => {}

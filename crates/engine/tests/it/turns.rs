@@ -24,6 +24,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::Thread(ThreadFact::Titled { .. }) => "title",
         Fact::Thread(ThreadFact::SettingsChanged { .. }) => "settings",
         Fact::Thread(ThreadFact::Archived { .. }) => "archived",
+        Fact::Thread(ThreadFact::Labelled { .. }) => "labelled",
         Fact::Thread(ThreadFact::Reset) => "reset",
         Fact::Thread(ThreadFact::Reverted { .. }) => "reverted",
         Fact::Thread(ThreadFact::StatusChanged {
