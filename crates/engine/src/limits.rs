@@ -36,6 +36,8 @@ pub const UPLOAD_WAIT: Duration = Duration::from_secs(30);
 pub const DEFAULTS_WAIT: Duration = Duration::from_secs(5);
 /// All texts of an assignment together.
 pub const ASSIGNMENT_BYTES_MAX: usize = 32 << 10;
+/// Files that come with one message.
+pub const GIVEN_FILES_MAX: usize = 20;
 /// The longest user message.
 pub const INPUT_BYTES_MAX: usize = 1 << 20;
 pub const TITLE_CHARS_MAX: usize = 200;

@@ -11,8 +11,8 @@ use vocabulary::{
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, commands, defaults, directories, exec, files, joining, keeping, mcp, offer,
-    pasts, permissions, pictures, reading, reviews, sign_in, skills,
+    self, checkpoints, commands, defaults, directories, exec, files, given_files, joining, keeping,
+    mcp, offer, pasts, permissions, pictures, reading, reviews, sign_in, skills,
 };
 use crate::session::{Mail, Outcome, Replied};
 use crate::{members, push};
@@ -123,6 +123,10 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::Push(call) => push::answer(shared, caller, call).await,
         Call::StartTurn(mut start) => {
             settle_changes(shared, caller, start.thread, &mut start.changes).await?;
+            if !start.files.is_empty() {
+                let card = library::owned(shared, caller, start.thread).await?;
+                start = given_files::read(shared, &card, start).await?;
+            }
             start.images = seen(shared, caller, start.thread, start.images).await?;
             let thread = start.thread;
             let started = match start.listen {
@@ -212,6 +216,7 @@ async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> 
     let thread = library::get(shared, caller, run.thread).await?;
     let text = commands::expand(shared, &*thread.reply.thread()?, &run).await?;
     let start = StartTurn {
+        files: Vec::new(),
         thread: run.thread,
         text,
         display: Some(run.display()),
@@ -234,6 +239,7 @@ async fn review(shared: &Arc<Shared>, caller: &Caller, review: StartReview) -> O
     let StartReview { thread, target } = review;
     let text = reviews::task(&target)?;
     let start = StartTurn {
+        files: Vec::new(),
         thread,
         text,
         display: Some(reviews::display(&target)),

@@ -297,6 +297,10 @@ pub struct StartTurn {
     /// Becomes the turn's id.
     pub client_turn_id: Option<String>,
     pub images: Vec<Image>,
+    /// Files of the user's own machine, by their absolute paths: the engine reads them when it takes the input,
+    /// text as text and pictures as pictures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PathBuf>,
     /// As in the input that it becomes.
     #[serde(default)]
     pub pieces: Vec<InputPiece>,

@@ -70,8 +70,8 @@ pub use directories::{
 pub use event::{Event, Fact, StreamTag, ToolEvent};
 pub use exec::{ExecCommand, ExecOutput};
 pub use facts::{
-    AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, StepFact,
-    ThreadFact, ToolFact, TurnFact,
+    AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, RetryStage,
+    StepFact, ThreadFact, TimeLimit, ToolFact, TurnFact, TurnLimit,
 };
 pub use find_files::{FindFiles, FoundFile, FoundFiles};
 pub use git_info::{FieldChange, GitInfo, GitInfoChange};

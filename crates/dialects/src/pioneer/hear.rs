@@ -12,6 +12,7 @@ use super::wire::params::{
     ThreadMoveParams, ThreadStartParams, ThreadTreeParams, ThreadUnsubscribeParams, TurnParams,
     TurnStartParams, WorkspaceCreateParams, WorkspaceSelectParams, WorkspaceUpdateParams,
 };
+use super::wire::timeline::TurnTimelineParams;
 use crate::jsonrpc::{
     self, INVALID_PARAMS, INVALID_REQUEST, Id, Incoming, METHOD_NOT_FOUND, Malformed,
     NOT_SUPPORTED, PARSE_ERROR,
@@ -40,6 +41,7 @@ pub enum PioneerRequest {
     TurnCancel(TurnParams),
     TurnGet(TurnParams),
     TurnItems(TurnParams),
+    TurnTimeline(TurnTimelineParams),
     PermissionRespond(PermissionRespondParams),
     ProviderList,
     ProviderModelsList(ProviderParams),
@@ -142,6 +144,7 @@ pub fn request(method: &str, params: Value) -> Result<PioneerRequest, PioneerErr
         "turn/cancel" => PioneerRequest::TurnCancel(parse(method, params)?),
         "turn/get" => PioneerRequest::TurnGet(parse(method, params)?),
         "turn/items" => PioneerRequest::TurnItems(parse(method, params)?),
+        "turn/timeline" => PioneerRequest::TurnTimeline(parse(method, params)?),
         "turn/permission/request/respond" => {
             PioneerRequest::PermissionRespond(parse(method, params)?)
         }
@@ -188,6 +191,7 @@ pub const BUILT: &[&str] = &[
     "turn/cancel",
     "turn/get",
     "turn/items",
+    "turn/timeline",
     "turn/permission/request/respond",
     "provider/list",
     "provider/models/list",
@@ -198,10 +202,6 @@ pub const BUILT: &[&str] = &[
 /// Methods of the protocol that this server has nothing for, and why. Tasks are in no list: to clients
 /// of this protocol a server without them knows no such method.
 pub const DECLINED: &[(&[&str], &str)] = &[
-    (
-        &["turn/timeline"],
-        "thread/history and turn/items tell what happened",
-    ),
     (
         &[
             "skills/list",

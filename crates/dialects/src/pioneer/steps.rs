@@ -4,6 +4,7 @@ use super::history::HistoryQuery;
 use super::history_read::HistoryReader;
 use super::providers::ProviderQuery;
 use super::start::ThreadStart;
+use super::turn_log::TurnLogReader;
 use super::turn_read::TurnRead;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
@@ -31,6 +32,8 @@ pub enum RequestStep {
     History(Box<HistoryReader>),
     /// A page of its turns.
     Turns(TurnRead),
+    /// A page of what the log has of one of them.
+    TurnLog(Box<TurnLogReader>),
     TurnStart,
     Provider(ProviderQuery),
     Cancel {

@@ -9,6 +9,8 @@ pub mod item;
 pub mod params;
 pub mod permission;
 pub mod provider;
+pub mod recovery;
 pub mod thread;
+pub mod timeline;
 pub mod turn;
 pub mod workspace;

@@ -282,6 +282,9 @@ impl ThreadState {
             StepFact::Pruned { .. } => self.context_tokens = 0,
             StepFact::Started
             | StepFact::Delayed { .. }
+            | StepFact::Retried { .. }
+            | StepFact::LimitReached { .. }
+            | StepFact::CompactionStarted
             | StepFact::Informed { .. }
             | StepFact::Cited { .. }
             | StepFact::RawReceived { .. } => {}
@@ -306,6 +309,7 @@ impl ThreadState {
             | ToolFact::Interacted { .. }
             | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. } => {}
         }
     }
@@ -376,6 +380,7 @@ impl ThreadState {
                     | ToolFact::Interacted { .. }
 | ToolFact::JobEnded { .. }
                     | ToolFact::Progressed { .. }
+                    | ToolFact::TimedOut { .. }
                     | ToolFact::Exited { .. } => return None,
                 };
                 Some((role, tool.tag.turn.clone(), tool.tag.step))

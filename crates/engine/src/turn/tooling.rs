@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tools::{Failure, Host, PlacedCall, Scope, SpawnRequest, Tool, ToolCx, normalize};
 use vocabulary::{
     Answer, AskKind, Closing, Fact, FileChange, FilePreview, FileSubject, OutputStream, PlanStep,
-    Question, StreamTag, Subject, ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
+    Question, StreamTag, Subject, TimeLimit, ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
 };
 
 use super::{DueCall, FromTurn, SessionGone, Turn, checks, gate, offer, trusting, writes};
@@ -266,6 +266,14 @@ impl Host for CallHost {
     async fn interacted(&self, started_by: Arc<ToolCall>, process: u32, stdin: String) {
         let what = ToolFact::Interacted { process, stdin };
         let fact = Fact::tool(self.tag.clone(), started_by, what);
+        // As above.
+        let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
+    }
+
+    async fn timed_out(&self, limit: Duration, by: TimeLimit) {
+        let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let what = ToolFact::TimedOut { limit_ms, by };
+        let fact = Fact::tool(self.tag.clone(), Arc::clone(&self.call), what);
         // As above.
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
     }

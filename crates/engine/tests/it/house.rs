@@ -442,6 +442,7 @@ pub fn wish(from: ListenFrom) -> ListenOptions {
 
 pub fn said(thread: ThreadId, text: &str) -> StartTurn {
     StartTurn {
+        files: Vec::new(),
         changes: Box::default(),
         listen: None,
         thread,

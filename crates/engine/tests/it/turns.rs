@@ -55,6 +55,22 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
             ..
         } => "step delayed",
         Fact::Step {
+            what: StepFact::Retried { .. },
+            ..
+        } => "step retried",
+        Fact::Step {
+            what: StepFact::LimitReached { .. },
+            ..
+        } => "limit reached",
+        Fact::Step {
+            what: StepFact::CompactionStarted,
+            ..
+        } => "compaction started",
+        Fact::Tool(ToolEvent {
+            what: ToolFact::TimedOut { .. },
+            ..
+        }) => "timed out",
+        Fact::Step {
             what: StepFact::Started,
             ..
         } => "step started",

@@ -284,6 +284,7 @@ fn a_delay_is_a_warning() {
     let delayed = Fact::Step {
         tag: tag(),
         what: StepFact::Delayed {
+            agent: None,
             discards: false,
             attempt: 2,
             delay_ms: 1500,
