@@ -2,6 +2,7 @@
 
 mod anything;
 mod providers;
+mod recovering;
 mod rejoining;
 mod samples;
 mod saying;

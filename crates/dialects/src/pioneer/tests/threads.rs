@@ -148,15 +148,33 @@ fn a_thread_is_shown_with_its_turns() {
 #[test]
 fn one_turn_is_found_without_its_thread() {
     let params = json!({ "thread_id": THREAD, "turn_id": "t1" });
-    for (method, entries) in [("turn/get", false), ("turn/items", true)] {
+    for (method, reads) in [("turn/get", false), ("turn/items", true)] {
         let mut stub = Stub::opened(false);
         stub.say(method, params.clone());
         stub.reply(Ok(Reply::Thread(Box::new(thread()))));
         let one = TurnSelection::One(TurnId::new("t1"));
-        assert_eq!(asked(&stub), (one, entries));
+        assert_eq!(asked(&stub), (one, false));
         stub.reply(Ok(turns(1..2, false)));
+        if reads {
+            // Where the index says that it lies.
+            assert!(matches!(
+                stub.call(),
+                Call::ReadEvents { after: Seq(9), .. }
+            ));
+            let facts = [
+                (10, turn_started()),
+                (11, turn_finished()),
+                (30, turn_started()),
+            ];
+            let events = facts.map(|(seq, fact)| samples::event(seq, fact));
+            stub.reply(Ok(Reply::Events(vocabulary::EventPage {
+                card: Box::new(thread().card),
+                events: events.to_vec(),
+                more: true,
+            })));
+        }
         let result = stub.take().remove(0)["result"].take();
-        match entries {
+        match reads {
             false => assert_eq!(result["turn"], json!({ "id": "t1", "status": "Completed" })),
             true => {
                 let of = |field: &str| result["events"][1]["payload"][field].clone();
