@@ -21,6 +21,7 @@ mod endings;
 mod external;
 mod faces;
 mod git_info;
+mod given_files;
 mod grants;
 mod house;
 mod jobs;
