@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use vocabulary::{
-    Audience, Call, Caller, Event, Notice, Refusal, Reply, Secret, Seq, ThreadCard, ThreadId,
-    Timestamp, TracingState,
+    Attendance, Audience, Call, Caller, Event, Notice, Refusal, Reply, Secret, Seq, ThreadCard,
+    ThreadId, Timestamp, TracingState,
 };
 
 pub mod codex;
@@ -69,6 +69,10 @@ pub trait Dialect: Send {
     fn woke(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
     /// The client is gone; frames sent now reach nobody, calls are still made.
     fn gone(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
+    /// How this connection listens to threads.
+    fn attendance(&self) -> Attendance {
+        self.variant().audience().into()
+    }
     /// Whether each call waits for the answer to the one before.
     fn calls_in_order(&self) -> bool {
         true

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
 use vocabulary::{
-    Call, Event, Notice, Refusal, Reply, ThreadCard, ThreadId, Timestamp, WorkspaceId,
+    Attendance, Call, Event, Notice, Refusal, Reply, ThreadCard, ThreadId, Timestamp, WorkspaceId,
 };
 
 use self::hear::PioneerError;
@@ -29,8 +29,10 @@ pub mod history;
 mod history_read;
 mod input;
 pub mod items;
+mod loop_limit;
 mod models;
 mod providers;
+mod recovery;
 mod refuse;
 pub mod schema;
 mod servers;
@@ -40,6 +42,7 @@ mod start;
 mod steps;
 mod subscription;
 pub mod tell;
+mod turn_log;
 mod turn_read;
 mod turns;
 mod uploads;
@@ -212,6 +215,15 @@ fn send_error(out: &mut Vec<Action>, id: Option<&Id>, wrong: &PioneerError) {
 impl Dialect for Pioneer {
     fn variant(&self) -> Variant {
         Variant::Pioneer
+    }
+
+    /// Without `permissions` nobody is asked here. The last subscriber's leaving unloads a thread.
+    fn attendance(&self) -> Attendance {
+        Attendance {
+            audience: self.variant().audience(),
+            answers: self.permissions,
+            lets_sleep: true,
+        }
     }
 
     fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {

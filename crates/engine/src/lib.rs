@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use tools::ToolSource;
 use vocabulary::{
-    Audience, Call, Caller, Refusal, TenantId, ThreadId, ThreadView, Timestamp, TracingState,
+    Attendance, Call, Caller, Refusal, TenantId, ThreadId, ThreadView, Timestamp, TracingState,
 };
 
 mod access;
@@ -123,7 +123,7 @@ pub struct Engine {
 /// How a listener wants to listen.
 #[derive(Clone, Copy, Debug)]
 pub struct ListenOptions {
-    pub audience: Audience,
+    pub attendance: Attendance,
     pub from: ListenFrom,
     /// Messages of the transcript to be shown to begin with.
     pub recent: u32,

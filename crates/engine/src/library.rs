@@ -12,6 +12,7 @@ pub(crate) mod exec;
 pub(crate) mod files;
 mod folders;
 mod fork_files;
+pub(crate) mod given_files;
 pub(crate) mod in_workspace;
 pub(crate) mod joining;
 pub(crate) mod keeping;

@@ -11,8 +11,9 @@ use vocabulary::{
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, activity, checkpoints, commands, defaults, directories, exec, files, in_workspace,
-    joining, keeping, mcp, offer, pasts, permissions, pictures, reading, reviews, sign_in, skills,
+    self, activity, checkpoints, commands, defaults, directories, exec, files, given_files,
+    in_workspace, joining, keeping, mcp, offer, pasts, permissions, pictures, reading, reviews,
+    sign_in, skills,
 };
 use crate::session::{Mail, Outcome, Replied};
 use crate::{members, push};
@@ -125,6 +126,10 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::Push(call) => push::answer(shared, caller, call).await,
         Call::StartTurn(mut start) => {
             settle_changes(shared, caller, start.thread, &mut start.changes).await?;
+            if !start.files.is_empty() {
+                let card = library::owned(shared, caller, start.thread).await?;
+                start = given_files::read(shared, &card, start).await?;
+            }
             start.images = seen(shared, caller, start.thread, start.images).await?;
             let thread = start.thread;
             activity::check_thread(shared, caller, thread).await?;
@@ -219,6 +224,7 @@ async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> 
     let thread = library::get(shared, caller, run.thread).await?;
     let text = commands::expand(shared, &*thread.reply.thread()?, &run).await?;
     let start = StartTurn {
+        files: Vec::new(),
         thread: run.thread,
         text,
         display: Some(run.display()),
@@ -242,6 +248,7 @@ async fn review(shared: &Arc<Shared>, caller: &Caller, review: StartReview) -> O
     let text = reviews::task(&target)?;
     activity::check_thread(shared, caller, thread).await?;
     let start = StartTurn {
+        files: Vec::new(),
         thread,
         text,
         display: Some(reviews::display(&target)),

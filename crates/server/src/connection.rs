@@ -220,6 +220,7 @@ impl Connection {
                 };
                 let what = JobKind::Listen {
                     thread,
+                    attendance: self.dialect.attendance(),
                     from,
                     recent,
                 };

@@ -53,7 +53,7 @@ pub use ask::{
     QuestionOption, RiskCode,
 };
 pub use assignment::Assignment;
-pub use call::{Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn};
+pub use call::{Attendance, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn};
 pub use caller::{Caller, CallerCredential, CredentialOrigin, LONE_MEMBER};
 pub use carried::CarriedCall;
 pub use catalog::{
@@ -71,8 +71,8 @@ pub use directories::{
 pub use event::{Event, Fact, StreamTag, ToolEvent};
 pub use exec::{ExecCommand, ExecOutput};
 pub use facts::{
-    AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, StepFact,
-    ThreadFact, ToolFact, TurnFact,
+    AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, RetryStage,
+    StepFact, ThreadFact, TimeLimit, ToolFact, TurnFact, TurnLimit,
 };
 pub use find_files::{FindFiles, FoundFile, FoundFiles};
 pub use git_info::{FieldChange, GitInfo, GitInfoChange};

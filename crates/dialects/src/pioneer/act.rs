@@ -9,6 +9,7 @@ use super::hear::{PioneerError, PioneerRequest};
 use super::history::HistoryQuery;
 use super::start::ThreadStart;
 use super::steps::{Goal, RequestStep, RunningRequest};
+use super::turn_log::{TimelineChoice, TurnForm};
 use super::turn_read::TurnRead;
 use super::wire::params::{PermissionRespondParams, ThreadHistoryParams, WorkspaceUpdateParams};
 use super::wire::permission::Resolution;
@@ -39,7 +40,6 @@ impl Pioneer {
         };
         let refused = match request {
             PioneerRequest::ThreadStart(params) => {
-                self.bind(&params.workspace_id);
                 self.begin_start(out, running, ThreadStart::new(*params));
                 return;
             }
@@ -80,7 +80,13 @@ impl Pioneer {
                 return;
             }
             PioneerRequest::TurnItems(params) => {
-                let read = TurnRead::Items(TurnId::new(params.turn_id));
+                let read = TurnRead::Log(TurnId::new(params.turn_id), TurnForm::Items);
+                self.find(out, running, params.thread_id, Goal::Turns(read));
+                return;
+            }
+            PioneerRequest::TurnTimeline(params) => {
+                let form = TurnForm::Timeline(TimelineChoice::of(&params));
+                let read = TurnRead::Log(TurnId::new(params.turn_id), form);
                 self.find(out, running, params.thread_id, Goal::Turns(read));
                 return;
             }

@@ -6,6 +6,7 @@ use vocabulary::{
 
 use super::history_read::HistoryReader;
 use super::steps::{Goal, RequestStep, RunningRequest};
+use super::turn_log::TurnForm;
 use super::turn_read::TurnRead;
 use super::wire::permission::PermissionRespondResponse;
 use super::wire::thread::{
@@ -72,6 +73,9 @@ impl Pioneer {
             RequestStep::Find(goal) => self.found(out, running, *reply.thread()?, goal),
             RequestStep::History(read) => self.history_page(out, running, *read, reply.events()?),
             RequestStep::Turns(read) => self.turn_page(out, running, read, *reply.turns()?),
+            RequestStep::TurnLog(read) => {
+                self.turn_log_page(out, running, *read, reply.events()?);
+            }
             RequestStep::TurnStart => {
                 let turn = reply.turn()?.turn;
                 let turn = items::running(&turn);
@@ -160,7 +164,7 @@ impl Pioneer {
                 self.read_history(out, running, HistoryReader::new(thread, wanted));
             }
             Goal::Turns(read) => {
-                if let TurnRead::One(_) | TurnRead::Items(_) = read {
+                if let TurnRead::One(_) | TurnRead::Log(_, TurnForm::Items) = read {
                     self.bind(thread.card.workspace.as_str());
                 }
                 self.read_turns(out, running, id, read);

@@ -13,9 +13,9 @@ use super::wire::params::{
     ThreadMoveParams, ThreadStartParams, ThreadTreeParams, ThreadUnsubscribeParams, TurnParams,
     TurnStartParams, WorkspaceCreateParams, WorkspaceSelectParams, WorkspaceUpdateParams,
 };
+use super::wire::timeline::TurnTimelineParams;
 use crate::jsonrpc::{
-    self, INVALID_PARAMS, INVALID_REQUEST, Id, Incoming, METHOD_NOT_FOUND, Malformed,
-    NOT_SUPPORTED, PARSE_ERROR,
+    self, INVALID_PARAMS, INVALID_REQUEST, Id, Incoming, METHOD_NOT_FOUND, Malformed, PARSE_ERROR,
 };
 
 /// An error message repeats what a client sent, but not all of it.
@@ -41,6 +41,7 @@ pub enum PioneerRequest {
     TurnCancel(TurnParams),
     TurnGet(TurnParams),
     TurnItems(TurnParams),
+    TurnTimeline(TurnTimelineParams),
     PermissionRespond(PermissionRespondParams),
     ProviderList,
     ProviderModelsList(ProviderParams),
@@ -81,18 +82,11 @@ impl PioneerError {
         }
     }
 
-    /// One of the protocol that this server has nothing for says why; any other is unknown.
-    fn method(method: &str) -> Self {
-        let mut groups = DECLINED.iter();
-        match groups.find(|(methods, _)| methods.contains(&method)) {
-            Some((_, why)) => Self {
-                code: NOT_SUPPORTED,
-                message: format!("{method} is not supported: {why}"),
-            },
-            None => Self {
-                code: METHOD_NOT_FOUND,
-                message: "method not found".to_owned(),
-            },
+    /// Of the protocol these are the tasks: a server without them knows no such method (Decision 10).
+    fn unknown_method() -> Self {
+        Self {
+            code: METHOD_NOT_FOUND,
+            message: "method not found".to_owned(),
         }
     }
 }
@@ -158,6 +152,7 @@ pub fn request(method: &str, params: Value) -> Result<PioneerRequest, PioneerErr
         "turn/cancel" => PioneerRequest::TurnCancel(parse(method, params)?),
         "turn/get" => PioneerRequest::TurnGet(parse(method, params)?),
         "turn/items" => PioneerRequest::TurnItems(parse(method, params)?),
+        "turn/timeline" => PioneerRequest::TurnTimeline(parse(method, params)?),
         "turn/permission/request/respond" => {
             PioneerRequest::PermissionRespond(parse(method, params)?)
         }
@@ -170,7 +165,7 @@ pub fn request(method: &str, params: Value) -> Result<PioneerRequest, PioneerErr
         "provider/delete_api_key" => PioneerRequest::ProviderDeleteApiKey(parse(method, params)?),
         _ => match admin::request(method, params) {
             Some(request) => PioneerRequest::Admin(request?),
-            None => return Err(PioneerError::method(method)),
+            None => return Err(PioneerError::unknown_method()),
         },
     })
 }
@@ -211,16 +206,10 @@ pub const BUILT: &[&str] = &[
     "turn/cancel",
     "turn/get",
     "turn/items",
+    "turn/timeline",
     "turn/permission/request/respond",
     "provider/list",
     "provider/models/list",
     "provider/set_api_key",
     "provider/delete_api_key",
 ];
-
-/// Methods of the protocol that this server has nothing for, and why. Tasks are in no list: to clients
-/// of this protocol a server without them knows no such method.
-pub const DECLINED: &[(&[&str], &str)] = &[(
-    &["turn/timeline"],
-    "thread/history and turn/items tell what happened",
-)];

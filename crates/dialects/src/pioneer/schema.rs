@@ -16,6 +16,11 @@ use super::wire::provider::{
     ProviderDeleteApiKeyResponse, ProviderListResponse, ProviderModelsListResponse,
     ProviderSetApiKeyResponse,
 };
+use super::wire::recovery::{
+    ContextCompressingNotification, ItemRecoveryExhaustedNotification,
+    ItemRecoveryOpenedNotification, ItemRetryNotification, ItemRetryScheduledNotification,
+    ItemTimeoutDetectedNotification, ToolLoopBudgetExceededNotification,
+};
 use super::wire::servers::{
     McpChangedNotification, McpInstallParams, McpInstallResponse, McpListParams, McpListResponse,
     McpPolicySetParams, McpPolicySetResponse, McpServerCatalogChangedNotification,
@@ -32,6 +37,9 @@ use super::wire::thread::{
     MovedResponse, ThreadClosedNotification, ThreadFolderCreateResponse,
     ThreadFolderDeleteResponse, ThreadResponse, ThreadStartResponse, ThreadTreeChangedNotification,
     ThreadTreeResponse, ThreadUnsubscribeResponse,
+};
+use super::wire::timeline::{
+    TurnTimelineChangedNotification, TurnTimelineParams, TurnTimelineResponse,
 };
 use super::wire::turn::{
     ContextCompressedNotification, ItemDeltaNotification, ItemNotification, TurnItemsResponse,
@@ -66,6 +74,7 @@ pub fn client() -> Value {
         .request::<TurnParams>("turn/cancel")
         .request::<TurnParams>("turn/get")
         .request::<TurnParams>("turn/items")
+        .request::<TurnTimelineParams>("turn/timeline")
         .request::<PermissionRespondParams>("turn/permission/request/respond")
         .request::<Value>("provider/list")
         .request::<ProviderParams>("provider/models/list")
@@ -106,6 +115,18 @@ pub fn server() -> Value {
         .notification::<ItemDeltaNotification<'static>>("item/command_execution/output_delta")
         .notification::<ItemDeltaNotification<'static>>("item/file_change/output_delta")
         .notification::<ItemDeltaNotification<'static>>("item/tool/progress")
+        .notification::<ItemNotification<'static>>("item/updated")
+        .notification::<ItemTimeoutDetectedNotification<'static>>("item/timeout_detected")
+        .notification::<ItemRecoveryOpenedNotification<'static>>("item/recovery_opened")
+        .notification::<ItemRetryScheduledNotification<'static>>("item/retry_scheduled")
+        .notification::<ItemRetryNotification<'static>>("item/retry_attempt_started")
+        .notification::<ItemRetryNotification<'static>>("item/recovery_succeeded")
+        .notification::<ItemRecoveryExhaustedNotification<'static>>("item/recovery_exhausted")
+        .notification::<ToolLoopBudgetExceededNotification<'static>>(
+            "turn/tool_loop/budget_exceeded",
+        )
+        .notification::<TurnTimelineChangedNotification<'static>>("turn/timeline/changed")
+        .notification::<ContextCompressingNotification<'static>>("context/compressing")
         .notification::<ContextCompressedNotification<'static>>("context/compressed")
         .notification::<PermissionRequestOpened<'static>>("turn/permission/request/opened")
         .notification::<PermissionRequestResolved<'static>>("turn/permission/request/resolved")
@@ -127,6 +148,7 @@ pub fn server() -> Value {
         .result::<TurnStartResponse<'static>>()
         .result::<TurnResponse<'static>>()
         .result::<TurnItemsResponse<'static>>()
+        .result::<TurnTimelineResponse<'static>>()
         .result::<PermissionRespondResponse<'static>>()
         .result::<ProviderListResponse>()
         .result::<ProviderModelsListResponse<'static>>()

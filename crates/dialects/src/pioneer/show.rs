@@ -109,13 +109,20 @@ pub fn thread_status(status: Status) -> ThreadStatus {
     }
 }
 
-/// What a new thread is labelled with; defaults need no label.
+/// Labels are as long as names may be.
+const LABEL_CHARS_MAX: usize = 200;
+
+fn cut(label: &str) -> String {
+    label.chars().take(LABEL_CHARS_MAX).collect()
+}
+
+/// What a thread is labelled with; defaults need no label.
 pub fn labels(params: &ThreadStartParams) -> BTreeMap<String, String> {
     let labels = [
         (ORIGIN_KIND, params.origin_kind.and_then(word)),
         (VISIBILITY_LABEL, params.sidebar_visibility.and_then(word)),
-        (AGENT_NICKNAME, params.agent_nickname.clone()),
-        (AGENT_ROLE, params.agent_role.clone()),
+        (AGENT_NICKNAME, params.agent_nickname.as_deref().map(cut)),
+        (AGENT_ROLE, params.agent_role.as_deref().map(cut)),
     ];
     let given = labels.into_iter();
     given

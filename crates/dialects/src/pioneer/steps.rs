@@ -6,6 +6,7 @@ use super::providers::ProviderQuery;
 use super::servers::ServersQuery;
 use super::skills::SkillsQuery;
 use super::start::ThreadStart;
+use super::turn_log::TurnLogReader;
 use super::turn_read::TurnRead;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
@@ -35,6 +36,8 @@ pub enum RequestStep {
     History(Box<HistoryReader>),
     /// A page of its turns.
     Turns(TurnRead),
+    /// A page of what the log has of one of them.
+    TurnLog(Box<TurnLogReader>),
     TurnStart,
     Provider(ProviderQuery),
     Skills(SkillsQuery),

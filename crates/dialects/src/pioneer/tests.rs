@@ -3,6 +3,7 @@
 mod admin;
 mod anything;
 mod providers;
+mod recovering;
 mod rejoining;
 mod samples;
 mod saying;

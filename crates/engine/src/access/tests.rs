@@ -241,6 +241,7 @@ fn writes() -> Vec<Call> {
 
 fn start() -> StartTurn {
     StartTurn {
+        files: Vec::new(),
         thread: thread(),
         text: String::new(),
         display: None,

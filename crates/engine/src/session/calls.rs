@@ -362,6 +362,11 @@ impl Session {
             let line = format!("[warn] {words}");
             self.record(Fact::Note(NoteFact::Logged { line }))?;
         }
+        if !changes.labels.is_empty() {
+            let mut labels = self.state.thread.labels.clone();
+            labels.append(&mut changes.labels);
+            self.record(Fact::Thread(ThreadFact::Labelled { labels }))?;
+        }
         if let Some(archived) = changes.archived {
             self.record(Fact::Thread(ThreadFact::Archived { archived }))?;
         }

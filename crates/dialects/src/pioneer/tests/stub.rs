@@ -160,8 +160,16 @@ impl Stub {
         call
     }
 
+    /// What was sent, but for the hints that a timeline has grown: they come behind everything that is kept.
     pub fn take(&mut self) -> Vec<Value> {
-        std::mem::take(&mut self.sent)
+        let mut sent = std::mem::take(&mut self.sent);
+        sent.retain(|frame| frame["method"] != "turn/timeline/changed");
+        sent
+    }
+
+    /// How the connection listens.
+    pub fn attendance(&self) -> vocabulary::Attendance {
+        self.dialect.attendance()
     }
 
     pub fn methods(&mut self) -> Vec<String> {

@@ -173,6 +173,7 @@ fn of_turns() -> Vec<Call> {
     let thread = thread_id();
     vec![
         Call::StartTurn(StartTurn {
+            files: Vec::new(),
             thread,
             text: "t".to_owned(),
             display: Some("d".to_owned()),
