@@ -39,6 +39,7 @@ mod puppet;
 mod recall;
 mod requests;
 mod retiring;
+mod search;
 mod sections;
 mod skills;
 mod states;

@@ -6,9 +6,10 @@ use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changed, Changes,
     CheckpointCall, CheckpointId, ExecCommand, FieldChange, FileCall, FileUpload, GitInfoChange,
     GrantScope, Idempotency, Image, LibraryCall, McpCall, MemberCall, NewThread, ReviewTarget,
-    Role, RunCommand, RunShell, SandboxMode, Secret, SectionAppearance, SectionCall, SectionFilter,
-    SectionId, SectionPlace, Seq, SignInCall, SkillCall, StartReview, StartTurn, SteerTurn,
-    TerminalCall, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
+    Role, RunCommand, RunShell, SandboxMode, SearchKind, SearchQuery, Secret, SectionAppearance,
+    SectionCall, SectionFilter, SectionId, SectionPlace, Seq, SignInCall, SkillCall, StartReview,
+    StartTurn, SteerTurn, TerminalCall, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory,
+    WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -43,6 +44,12 @@ fn of_threads() -> Vec<Call> {
             }),
             ..ThreadQuery::default()
         }),
+        Call::SearchThreads(Box::new(SearchQuery {
+            text: "w".to_owned(),
+            kinds: SearchKind::ALL.to_vec(),
+            unlabelled: vec![("k".to_owned(), "v".to_owned())],
+            ..SearchQuery::default()
+        })),
         Call::CreateThread(Box::new(NewThread {
             directory: Some("/a".into()),
             labels: [("k".to_owned(), "v".to_owned())].into(),
@@ -329,7 +336,7 @@ fn every_call_comes_back() {
     calls.extend(of_files().map(|call| Call::Files { thread, call }));
     calls.extend(super::directories::calls());
     calls.extend(super::orders::calls());
-    all_come_back(&calls, 43, |call| match call {
+    all_come_back(&calls, 44, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -373,6 +380,7 @@ fn every_call_comes_back() {
         Call::RunShell(_) => 40,
         Call::Terminals { .. } => 41,
         Call::Exec(_) => 42,
+        Call::SearchThreads(_) => 43,
     });
 }
 

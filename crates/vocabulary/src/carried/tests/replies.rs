@@ -5,14 +5,15 @@ use crate::{
     Account, Approval, Approvals, Ask, AskId, AskKind, AuthMethod, AuthMode, CallRef, Catalog,
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
     Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, FileListing, FileReply,
-    Folder, GitInfo, Grant, GrantScope, Growing, InSection, IndexedTurn, ItemId, LibraryReply,
-    ListedFile, ListedKind, LiveItem, McpFile, McpLayer, McpReply, McpSnapshot, Member,
-    MemberReply, MessagePage, OpenAsk, PermissionOffer, Placement, PlannedCall, ProviderStatus,
-    ReadFile, ReasoningKind, Reply, RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce,
-    SandboxMode, Section, SectionAppearance, SectionId, Seq, SignedIn, Skill, SkillLook, SkillText,
-    SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId,
-    Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree,
-    Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
+    Folder, FoundThread, GitInfo, Grant, GrantScope, Growing, InSection, IndexedTurn,
+    IndexingProgress, ItemId, LibraryReply, ListedFile, ListedKind, LiveItem, McpFile, McpLayer,
+    McpReply, McpSnapshot, Member, MemberReply, MessagePage, OpenAsk, PermissionOffer, Placement,
+    PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply, RestoreAction, RiskCode, Role,
+    RunningTurn, SandboxInForce, SandboxMode, SearchHit, SearchKind, SearchPage, Section,
+    SectionAppearance, SectionId, Seq, SignedIn, Skill, SkillLook, SkillText, SkillTier,
+    SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId, Thread,
+    ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree, Trigger,
+    TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -190,6 +191,22 @@ fn of_threads() -> Vec<Reply> {
             next: Some("n".to_owned()),
             back: Some("b".to_owned()),
         }),
+        Reply::Search(Box::new(SearchPage {
+            threads: vec![FoundThread {
+                thread: thread(),
+                hits: vec![SearchHit {
+                    kind: SearchKind::Agent,
+                    turn: Some(turn.clone()),
+                    item: Some(item.clone()),
+                    at: Timestamp(1),
+                    snippet: "… a word".to_owned(),
+                    matches: vec![6..10],
+                }],
+                more_hits: 2,
+            }],
+            next: Some("n".to_owned()),
+            indexing: Some(IndexingProgress { done: 1, total: 2 }),
+        })),
         Reply::Cancelled(None),
         Reply::Turn(StartedTurn {
             turn: turn.clone(),
@@ -455,7 +472,7 @@ fn every_reply_comes_back() {
     replies.extend(of_files().map(Reply::Files));
     replies.extend(super::directories::replies());
     replies.extend(super::orders::replies());
-    all_come_back(&replies, 29, |reply| match reply {
+    all_come_back(&replies, 30, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -485,5 +502,6 @@ fn every_reply_comes_back() {
         Reply::Found(_) => 26,
         Reply::Terminals(_) => 27,
         Reply::Exec(_) => 28,
+        Reply::Search(_) => 29,
     });
 }
