@@ -15,11 +15,15 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
     if arguments.first().is_some_and(|word| word == "--help") {
         bail!(
             "`cargo xtask bench [--quick | --tiny] [--json FILE] [name…]`; a wrong name lists them all; \
-             `cargo xtask bench checkpoints [--quick] [--json FILE] [sources] [many-small]`"
+             `cargo xtask bench checkpoints [--quick] [--json FILE] [sources] [many-small]`; \
+             `cargo xtask bench search [threads]`"
         );
     }
     if let Some(rest) = without("checkpoints", arguments) {
         return checkpoints(&rest);
+    }
+    if let Some(rest) = without("search", arguments) {
+        return search(&rest);
     }
     succeed(&mut cargo(&[
         "build",
@@ -45,6 +49,21 @@ pub fn run(arguments: &[String]) -> anyhow::Result<()> {
             .arg(release.join("dragoman"))
             .args(arguments),
     )
+}
+
+/// What a search takes, and what the index costs those who append: the store alone.
+fn search(arguments: &[String]) -> anyhow::Result<()> {
+    succeed(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "store",
+        "--features",
+        "testing",
+        "--example",
+        "search_bench",
+    ]))?;
+    succeed(Command::new(release().join("examples/search_bench")).args(arguments))
 }
 
 /// It starts no server, so it needs none.

@@ -32,6 +32,7 @@ fn allow(caller: &Caller, permission: Permission) -> Result<(), Refusal> {
 fn needed(call: &Call) -> Permission {
     match call {
         Call::ListThreads(_)
+        | Call::SearchThreads(_)
         | Call::FindThread { .. }
         | Call::GetThread { .. }
         | Call::ListGrants { .. }

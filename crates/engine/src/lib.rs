@@ -39,6 +39,7 @@ mod prompts;
 mod push;
 mod registry;
 mod router;
+mod search;
 mod seen;
 mod servers;
 mod session;
@@ -60,6 +61,7 @@ pub use config::{Config, Parts, SandboxSetting};
 pub use grants::Grants;
 pub use listener::{Delivered, Ended, Listener};
 pub use notices::Watcher;
+pub use search::ThreadSearch;
 pub use servers::McpTools;
 pub use session::outbox::{RingSize, Slot};
 pub use session::state::{Folded, ThreadState, fold};
@@ -106,6 +108,9 @@ pub struct Shared {
     pub(crate) tool_specs: turn::specs::ToolSpecCache,
     pub(crate) workspace_facts: tools::surroundings::WorkspaceFactsCache,
     notices: Notices,
+    pub(crate) search: ThreadSearch,
+    /// Indexes what was said, in the background.
+    indexer: OnceLock<AbortOnDropHandle<()>>,
     pub(crate) traces: Traces,
     pub(crate) metrics: Metrics,
     /// Tells here what other processes change.
@@ -156,6 +161,8 @@ impl Engine {
             identity: Arc::new(identity::Directory::new(Arc::clone(&store))),
             balances: Default::default(),
             push: Default::default(),
+            search: ThreadSearch::new(Arc::clone(&store)),
+            indexer: OnceLock::new(),
             traces: Traces::new(&config.tracing),
             metrics: Metrics::default(),
             store,
@@ -271,6 +278,15 @@ impl Engine {
             }
         }
         Ok(recovered)
+    }
+
+    /// Indexes what was said from now on in the background, and what was there before. Without it each search
+    /// does so itself.
+    pub fn index_in_background(&self) {
+        self.shared.indexer.get_or_init(|| {
+            let engine = Arc::downgrade(&self.shared);
+            AbortOnDropHandle::new(tokio::spawn(search::keep_up(engine)))
+        });
     }
 
     /// The ids of all providers that the catalog of the lone user knows.

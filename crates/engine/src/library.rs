@@ -34,9 +34,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use vocabulary::{
-    Approvals, Call, Caller, DEFAULT_WORKSPACE, GitInfo, ModelRef, NewThread, Refusal, Reply, Seq,
-    Status, Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, Title, TitleSource, Why,
-    WorkspaceId,
+    Approvals, Call, Caller, DEFAULT_WORKSPACE, GitInfo, ModelRef, NewThread, Refusal, Reply,
+    SearchQuery, Seq, Status, Thread, ThreadCard, ThreadId, ThreadQuery, ThreadSettings, Title,
+    TitleSource, Why, WorkspaceId,
 };
 
 pub use activity::InactiveWorkspaces;
@@ -73,6 +73,11 @@ pub(crate) async fn list(
     caller: &Caller,
     query: &ThreadQuery,
 ) -> Result<Reply, Refusal> {
+    let mut query = query.clone();
+    if let Some(text) = &query.text {
+        query.text_in = shared.search.threads_with(&caller.tenant, text).await?;
+    }
+    let query = &query;
     let page = match &query.section {
         Some(filter) => sections::list(shared, caller, query, filter).await?,
         None => shared
@@ -86,6 +91,18 @@ pub(crate) async fn list(
         thread.status = status(shared, thread);
     }
     Ok(Reply::Threads(page))
+}
+
+pub(crate) async fn search(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    query: &SearchQuery,
+) -> Result<Reply, Refusal> {
+    let mut page = shared.search.search(&caller.tenant, query).await?;
+    for found in &mut page.threads {
+        found.thread.status = status(shared, &found.thread);
+    }
+    Ok(Reply::Search(Box::new(page)))
 }
 
 /// From its session where it is awake: a thread that is not kept is nowhere else.

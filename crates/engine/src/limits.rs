@@ -47,6 +47,20 @@ pub const WORKSPACES_MAX: usize = 1_000;
 pub const FOLDERS_MAX: usize = 10_000;
 /// How long a new thread waits to know of its repository.
 pub const GIT_INFO_WAIT: Duration = Duration::from_millis(500);
+/// Threads on a page of a search.
+pub const SEARCH_PAGE_DEFAULT: u32 = 20;
+pub const SEARCH_PAGE_MAX: u32 = 100;
+/// What is searched of one text.
+pub const SEARCH_TEXT_BYTES_MAX: usize = 64 << 10;
+/// Events that are indexed at a time; of those that were there before the index fewer, because nobody waits.
+pub const INDEX_EVENTS: u32 = 256;
+pub const INDEX_EVENTS_OLD: u32 = 128;
+/// What is appended is indexed so much later, unless somebody searches before.
+pub const INDEX_DELAY: Duration = Duration::from_secs(5);
+/// Between two pieces the others have the disk for so many times as long as the piece took.
+pub const INDEX_PAUSE_FACTOR: u32 = 4;
+pub const INDEX_PAUSE_MIN: Duration = Duration::from_millis(5);
+pub const INDEX_AGAIN_AFTER: Duration = Duration::from_secs(60);
 pub const SECTIONS_MAX: usize = 200;
 /// In one section.
 pub const SECTION_THREADS_MAX: usize = 1_000;

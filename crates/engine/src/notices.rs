@@ -112,6 +112,7 @@ impl Shared {
 
     pub(crate) fn thread_removed(&self, card: &ThreadCard) {
         self.notify_of(card, Notice::ThreadRemoved { thread: card.id });
+        self.search.changed();
     }
 
     pub(crate) fn workspace_changed(

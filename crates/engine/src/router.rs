@@ -23,6 +23,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
     let own = shared.own(&caller.tenant);
     let reply = match call {
         Call::ListThreads(query) => library::list(shared, caller, &query).await,
+        Call::SearchThreads(query) => library::search(shared, caller, &query).await,
         Call::CreateThread(mut new) => {
             permissions::settle(shared, &own, &mut new.changes).await?;
             shared.agents.settle(&own, &mut new.changes)?;

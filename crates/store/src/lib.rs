@@ -20,17 +20,24 @@ mod check;
 mod credits;
 mod cursor;
 mod records;
+mod search;
 pub mod sqlite;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 #[cfg(test)]
 mod tests;
+pub mod words;
 
 pub use changes::{ChangesElsewhere, ListChange, ListEntry};
 pub use credits::{
     Credit, CreditChange, CreditCharge, CreditHolder, ReservationChange, ReservationOutcome,
 };
 pub use records::{Record, RecordBatch, RecordChange, RecordKind, Records};
+pub use search::{
+    HiddenTexts, IndexPart, IndexPiece, IndexSearch, IndexSpan, IndexStanding, MatchedText,
+    SearchMatch, SearchSpan, SearchText, SearchWindow, UnindexedEvents,
+};
+use words::SearchTerms;
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -269,6 +276,19 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<Option<ThreadId>>;
     /// Threads whose last batch said `unfinished` and that no live process has awake.
     async fn unfinished(&self) -> Result<Vec<ThreadId>>;
+
+    /// The next events that the index has not seen, at most `limit`.
+    async fn unindexed(&self, part: IndexPart, limit: u32) -> Result<UnindexedEvents>;
+    /// Puts a stretch of the log into the index, all of it or nothing. `false`: it is not the next one any more.
+    async fn index(&self, piece: IndexPiece) -> Result<bool>;
+    async fn index_standing(&self) -> Result<IndexStanding>;
+    /// Gets rid of words of deleted texts, as far as they are in the index still, a piece at a time; whether
+    /// there may be more.
+    async fn purge_index(&self) -> Result<bool>;
+    /// Texts of a tenant's threads that have the words, as far as they are indexed.
+    async fn search(&self, tenant: &TenantId, search: IndexSearch<'_>) -> Result<SearchWindow>;
+    /// All threads of a tenant that have the words, as far as they are indexed.
+    async fn threads_with(&self, tenant: &TenantId, terms: &SearchTerms) -> Result<Vec<ThreadId>>;
 
     /// Takes `count` numbers for good; gives the first. Numbers start at 1.
     async fn reserve(&self, counter: Counter, count: u64) -> Result<u64>;

@@ -17,6 +17,7 @@ mod queries;
 mod reader;
 mod records;
 mod salvage;
+mod search;
 mod turns;
 mod writer;
 
@@ -32,10 +33,12 @@ use vocabulary::{
     TurnSelection, WorkspaceId,
 };
 
+use crate::words::{SearchTerms, TextWords};
 use crate::{
-    Batch, ChangesElsewhere, Counter, Credit, CreditChange, CreditHolder, Draft, EntryRow, Lease,
-    LoadedThread, Receipt, Record, RecordChange, RecordKind, Records, ReservationChange,
-    ReservationOutcome, Result, Store, StoreError, StoredEvent,
+    Batch, ChangesElsewhere, Counter, Credit, CreditChange, CreditHolder, Draft, EntryRow,
+    IndexPart, IndexPiece, IndexSearch, IndexStanding, Lease, LoadedThread, Receipt, Record,
+    RecordChange, RecordKind, Records, ReservationChange, ReservationOutcome, Result, SearchWindow,
+    Store, StoreError, StoredEvent, UnindexedEvents,
 };
 use changes::Follower;
 pub use foreign::foreign_sessions;
@@ -281,6 +284,47 @@ impl Store for SqliteStore {
         let owner = self.owner.clone();
         self.readers
             .run(move |db| leases::unfinished(db, &owner))
+            .await
+    }
+
+    async fn unindexed(&self, part: IndexPart, limit: u32) -> Result<UnindexedEvents> {
+        self.readers
+            .run(move |db| search::unindexed(db, part, limit))
+            .await
+    }
+
+    async fn index(&self, piece: IndexPiece) -> Result<bool> {
+        // Here, so that the writer need not.
+        let texts = piece.texts.iter();
+        let words: Vec<TextWords> = texts.map(|text| TextWords::of(&text.text)).collect();
+        self.writer
+            .run(move |db| search::index(db, &piece, &words))
+            .await
+    }
+
+    async fn index_standing(&self) -> Result<IndexStanding> {
+        self.readers.run(search::standing).await
+    }
+
+    async fn purge_index(&self) -> Result<bool> {
+        self.writer.erase(search::purge).await
+    }
+
+    async fn search(&self, tenant: &TenantId, search: IndexSearch<'_>) -> Result<SearchWindow> {
+        let (tenant, terms) = (tenant.clone(), search.terms.clone());
+        let (query, span) = (search.query.clone(), search.span);
+        self.readers
+            .run(move |db| {
+                let (terms, query) = (&terms, &query);
+                search::search(db, &tenant, &IndexSearch { terms, query, span })
+            })
+            .await
+    }
+
+    async fn threads_with(&self, tenant: &TenantId, terms: &SearchTerms) -> Result<Vec<ThreadId>> {
+        let (tenant, terms) = (tenant.clone(), terms.clone());
+        self.readers
+            .run(move |db| search::threads_with(db, &tenant, &terms))
             .await
     }
 

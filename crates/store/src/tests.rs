@@ -3,6 +3,7 @@
 mod credits;
 mod measures;
 mod property;
+mod search;
 mod sqlite;
 
 use std::sync::Arc;

@@ -9,9 +9,9 @@ use crate::{
     AgentMode, Answer, Approvals, AskId, Assignment, Budgets, Cause, Changed, CheckpointCall,
     DirectoryCall, ExecCommand, FileCall, FileUpload, FindFiles, ForkThread, GitInfoChange,
     GrantScope, Image, InputPiece, LibraryCall, McpCall, MemberCall, ModelRef, NamedModel,
-    PushCall, RevertThread, RunCommand, RunShell, SandboxMode, Seq, SignInCall, SkillCall,
-    StartReview, SummaryDetail, TerminalCall, ThreadId, ThreadQuery, TurnId, TurnSelection,
-    Verbosity, WorkspaceCall, WorkspaceId,
+    PushCall, RevertThread, RunCommand, RunShell, SandboxMode, SearchQuery, Seq, SignInCall,
+    SkillCall, StartReview, SummaryDetail, TerminalCall, ThreadId, ThreadQuery, TurnId,
+    TurnSelection, Verbosity, WorkspaceCall, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
@@ -42,6 +42,8 @@ impl From<Audience> for Attendance {
 pub enum Call {
     /// Threads of the caller's tenant, newest first.
     ListThreads(ThreadQuery),
+    /// Threads of the caller's tenant that have words, the best first.
+    SearchThreads(Box<SearchQuery>),
     CreateThread(Box<NewThread>),
     /// A new thread with the past of another one.
     ForkThread(Box<ForkThread>),
@@ -416,6 +418,7 @@ impl Call {
             | Call::Files { thread, .. } => Some(*thread),
             Call::ForkThread(fork) => Some(fork.thread),
             Call::ListThreads(_)
+            | Call::SearchThreads(_)
             | Call::CreateThread(_)
             | Call::FindThread { .. }
             | Call::Library(_)

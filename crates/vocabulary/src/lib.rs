@@ -35,6 +35,7 @@ mod refusal;
 mod reply;
 mod review;
 mod role;
+mod search;
 mod sections;
 mod skills;
 mod status;
@@ -103,6 +104,7 @@ pub use reply::{
 };
 pub use review::{ReviewTarget, StartReview};
 pub use role::{Permission, Role};
+pub use search::{FoundThread, IndexingProgress, SearchHit, SearchKind, SearchPage, SearchQuery};
 pub use sections::{
     InSection, PINNED_SECTION, Section, SectionAppearance, SectionCall, SectionFilter, SectionPlace,
 };

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Catalog, Challenge, CheckpointReply, DirectoryReply, Event, ExecOutput, FileReply, FoundFiles,
     Grant, IndexedTurn, ItemId, LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal,
-    SignedIn, Skill, SkillReport, SkillText, SlashCommand, TerminalReply, Thread, ThreadCard,
-    ThreadView, TurnId, UploadedFile, Why,
+    SearchPage, SignedIn, Skill, SkillReport, SkillText, SlashCommand, TerminalReply, Thread,
+    ThreadCard, ThreadView, TurnId, UploadedFile, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -17,6 +17,7 @@ pub enum Reply {
     /// A thread at one moment, to one who reads it or listens to it from then on.
     View(Box<ThreadView>),
     Threads(ThreadPage),
+    Search(Box<SearchPage>),
     Turn(StartedTurn),
     /// The turn that will now end; none was running.
     Cancelled(Option<TurnId>),
@@ -130,6 +131,7 @@ kinds! {
     thread: Thread, Box<Thread>;
     view: View, Box<ThreadView>;
     threads: Threads, ThreadPage;
+    search: Search, Box<SearchPage>;
     turn: Turn, StartedTurn;
     cancelled: Cancelled, Option<TurnId>;
     steered: Steered, SteeredTurn;

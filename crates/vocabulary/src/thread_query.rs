@@ -18,6 +18,9 @@ pub struct ThreadQuery {
     pub directories: Vec<PathBuf>,
     /// Only threads with this in their title or in the first words said; case does not matter.
     pub text: Option<String>,
+    /// Threads that have it in something else that was said. The engine looks for them.
+    #[serde(default)]
+    pub text_in: BTreeSet<ThreadId>,
     /// Only threads that use a model of these providers, where any is named.
     #[serde(default)]
     pub providers: Vec<String>,
@@ -83,7 +86,7 @@ pub enum ArchivedThreads {
 }
 
 impl ArchivedThreads {
-    fn matches(self, archived: bool) -> bool {
+    pub(crate) fn matches(self, archived: bool) -> bool {
         match self {
             ArchivedThreads::LeftOut => !archived,
             ArchivedThreads::Included => true,
@@ -115,7 +118,9 @@ impl ThreadQuery {
             && !self.left_out.contains(&card.id)
             && self.text.as_ref().is_none_or(|text| {
                 let words = text.to_lowercase();
-                has(&thread.title.text, &words) || has(&thread.preview, &words)
+                self.text_in.contains(&card.id)
+                    || has(&thread.title.text, &words)
+                    || has(&thread.preview, &words)
             })
     }
 }

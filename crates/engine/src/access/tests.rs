@@ -85,6 +85,7 @@ fn kind(call: &Call) -> usize {
         Call::Directories(_) => 40,
         Call::FindFiles(_) => 41,
         Call::Push(_) => 42,
+        Call::SearchThreads(_) => 43,
     }
 }
 const KINDS: usize = 44;
@@ -93,6 +94,7 @@ fn reads() -> Vec<Call> {
     let thread = thread();
     vec![
         Call::ListThreads(ThreadQuery::default()),
+        Call::SearchThreads(Box::default()),
         Call::FindThread {
             name: "mine".to_owned(),
         },

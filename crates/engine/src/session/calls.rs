@@ -80,6 +80,7 @@ impl Session {
             | Call::Exec(_)
             | Call::Directories(_)
             | Call::FindFiles(_)
+            | Call::SearchThreads(_)
             | Call::Push(_)
             | Call::RunCommand(_) => Err(Refusal::new(
                 Why::Internal,

@@ -59,6 +59,7 @@ impl Session {
         self.writing.appending = None;
         result.map_err(storage)?;
         self.recorder.appended();
+        self.shared.search.changed();
         if std::mem::take(&mut self.writing.list_row_sent) {
             match std::mem::replace(&mut self.announced, true) {
                 true => self.shared.thread_changed(&self.shown_thread()),

@@ -40,6 +40,7 @@ mod puppet;
 mod recall;
 mod requests;
 mod retiring;
+mod search;
 mod sections;
 mod skills;
 mod states;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use engine::{ListenFrom, Watcher};
 use vocabulary::{
-    Answer, ApprovalAnswer, AskId, Audience, Call, Caller, Changes, CheckpointCall, CheckpointId,
-    DEFAULT_WORKSPACE, DirectoryCall, FileCall, FileUpload, FindFiles, ForkPlace, ForkThread,
-    GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall, NewThread, PushCall, Reply,
-    RevertThread, RevertTo, RunCommand, SectionCall, Seq, SignInCall, SkillCall, TenantId,
-    ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceCall, WorkspaceDirectory, WorkspaceId,
+    Answer, ApprovalAnswer, ArchivedThreads, AskId, Audience, Call, Caller, Changes,
+    CheckpointCall, CheckpointId, DEFAULT_WORKSPACE, DirectoryCall, FileCall, FileUpload,
+    FindFiles, ForkPlace, ForkThread, GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall,
+    NewThread, PushCall, Reply, RevertThread, RevertTo, RunCommand, SearchQuery, SectionCall, Seq,
+    SignInCall, SkillCall, TenantId, ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceCall,
+    WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -78,6 +79,7 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::Directories(_) => (53, Shows::Own),
         Call::FindFiles(_) => (54, Shows::NoThread),
         Call::Push(_) => (55, Shows::Own),
+        Call::SearchThreads(_) => (58, Shows::Own),
         Call::Library(call) => place_in_library(call),
         Call::Checkpoints { call, .. } => (place_in_checkpoints(call), Shows::NoThread),
     }
@@ -124,6 +126,11 @@ fn every_call(thread: ThreadId, folder: &str) -> Vec<Call> {
         ..FindFiles::default()
     }));
     calls.push(Call::Push(PushCall::Test));
+    calls.push(Call::SearchThreads(Box::new(SearchQuery {
+        text: MARK.to_owned(),
+        archived: ArchivedThreads::Included,
+        ..SearchQuery::default()
+    })));
     calls.extend(calls_of_library(thread, folder).map(Call::Library));
     let of_checkpoints = calls_of_checkpoints();
     calls.extend(of_checkpoints.map(|call| Call::Checkpoints { thread, call }));

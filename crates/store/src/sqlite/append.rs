@@ -5,7 +5,7 @@ use vocabulary::{Seq, TenantId, Thread, ThreadId, ThreadSort};
 
 use super::changes::{has_readers, note};
 use super::leases::{Owner, check_fence};
-use super::{credits, queries, records, signed, turns};
+use super::{credits, queries, records, search, signed, turns};
 use crate::check::LogHead;
 use crate::{
     Batch, Draft, InheritedLog, Lease, ListChange, ListEntry, Receipt, Result, RevertedRows,
@@ -251,6 +251,7 @@ pub(super) fn draft(db: &Connection, owner: &Owner, lease: Lease, draft: &Draft)
 pub(super) fn delete(db: &Connection, owner: &Owner, lease: Lease) -> Result<bool> {
     check_fence(db, owner, lease)?;
     credits::forget(db, lease.thread)?;
+    search::forget(db, lease.thread)?;
     db.prepare_cached("INSERT OR IGNORE INTO deleted (id) VALUES (?1)")?
         .execute([lease.thread.to_string()])?;
     let listed = "coalesce(json_extract(summary, '$.card.ephemeral'), 0) = 0";
@@ -262,6 +263,7 @@ pub(super) fn delete(db: &Connection, owner: &Owner, lease: Lease) -> Result<boo
     let Some((tenant, listed)) = deleted.optional()? else {
         return Ok(false);
     };
+    search::follow_deletion(db)?;
     let change = ListChange {
         tenant: TenantId::new(tenant),
         what: ListEntry::Thread(lease.thread),

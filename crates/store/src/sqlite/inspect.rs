@@ -5,10 +5,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 use uuid::Uuid;
+use vocabulary::IndexingProgress;
 
 use super::open::GATE;
 use super::presence::OWNERS;
-use super::{leases, migrations};
+use super::{leases, migrations, search};
 use crate::Result;
 
 /// Problems that are told of one database; more would only repeat them.
@@ -21,6 +22,8 @@ pub struct DatabaseReport {
     pub shape: u32,
     pub known_shape: u32,
     pub threads: u64,
+    /// How far the search index has come, while it has not come to the end.
+    pub indexing: Option<IndexingProgress>,
     /// What SQLite finds wrong with it, in its words.
     pub problems: Vec<String>,
 }
@@ -50,6 +53,10 @@ pub fn inspect(path: &Path) -> Result<DatabaseReport> {
     match count {
         Ok(count) => report.threads = count,
         Err(error) => report.problems.push(error.to_string()),
+    }
+    // Older shapes have no index.
+    if let Ok(standing) = search::standing(&db) {
+        report.indexing = standing.indexing;
     }
     Ok(report)
 }

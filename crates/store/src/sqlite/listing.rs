@@ -74,7 +74,9 @@ pub(super) fn threads(
         _ => None,
     };
     let mut list = db.prepare_cached(&sql(query, after.is_some_and(|after| after.included)))?;
-    let words = query.text.as_deref().and_then(pattern);
+    // Where the words may be in something else, no row can be passed over for not having them.
+    let words = query.text.as_deref().filter(|_| query.text_in.is_empty());
+    let words = words.and_then(pattern);
     let mut rows = list.query(params![
         tenant.as_str(),
         time,
@@ -152,7 +154,7 @@ pub(crate) fn page(query: &ThreadQuery, mut threads: Vec<Thread>) -> ThreadPage 
     }
 }
 
-fn summary(row: &Row<'_>, column: usize) -> rusqlite::Result<Thread> {
+pub(super) fn summary(row: &Row<'_>, column: usize) -> rusqlite::Result<Thread> {
     let text = row.get_ref(column)?.as_str()?;
     serde_json::from_str(text).map_err(|error| unreadable(column, error))
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use crate::{Result, StoreError};
 
-const STEPS: [&str; 7] = [
+const STEPS: [&str; 8] = [
     include_str!("../../migrations/sqlite/1_first.sql"),
     include_str!("../../migrations/sqlite/2_records.sql"),
     include_str!("../../migrations/sqlite/3_turns.sql"),
@@ -15,6 +15,7 @@ const STEPS: [&str; 7] = [
     include_str!("../../migrations/sqlite/5_deleted.sql"),
     include_str!("../../migrations/sqlite/6_credits.sql"),
     include_str!("../../migrations/sqlite/7_orders.sql"),
+    include_str!("../../migrations/sqlite/8_search.sql"),
 ];
 
 /// How many steps there are.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use super::leases::{self, Owner};
-use super::migrations;
 use super::presence::{self, OWNERS};
+use super::{migrations, search};
 use crate::{Result, StoreError};
 
 /// `Drag` in ASCII: says in the file's header that it is ours.
@@ -58,6 +58,7 @@ pub(super) fn open(path: &Path, label: &str) -> Result<Opened> {
     let mut connection = Connection::open(&path)?;
     configure(&connection)?;
     migrations::run(&mut connection)?;
+    search::settle(&connection)?;
     presence::remember(&path).map_err(io_failed)?;
     let (owner, lock) = Owner::enter(&mut connection, owners, label)?;
     Ok(Opened {

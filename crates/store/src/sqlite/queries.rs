@@ -27,7 +27,7 @@ fn bytes(row: &Row<'_>, column: usize) -> rusqlite::Result<Bytes> {
 }
 
 /// From three columns: seq, at, payload.
-fn event(row: &Row<'_>, first: usize) -> rusqlite::Result<StoredEvent> {
+pub(super) fn event(row: &Row<'_>, first: usize) -> rusqlite::Result<StoredEvent> {
     Ok(StoredEvent {
         seq: Seq(unsigned(row, first)?),
         at: Timestamp(row.get(first + 1)?),

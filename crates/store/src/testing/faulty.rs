@@ -10,10 +10,12 @@ use vocabulary::{
     TurnSelection, WorkspaceId,
 };
 
+use crate::words::SearchTerms;
 use crate::{
-    Batch, ChangesElsewhere, Counter, Credit, CreditChange, CreditHolder, Draft, EntryRow, Lease,
-    LoadedThread, Receipt, Record, RecordChange, RecordKind, Records, ReservationChange,
-    ReservationOutcome, Result, Store, StoreError, StoredEvent,
+    Batch, ChangesElsewhere, Counter, Credit, CreditChange, CreditHolder, Draft, EntryRow,
+    IndexPart, IndexPiece, IndexSearch, IndexStanding, Lease, LoadedThread, Receipt, Record,
+    RecordChange, RecordKind, Records, ReservationChange, ReservationOutcome, Result, SearchWindow,
+    Store, StoreError, StoredEvent, UnindexedEvents,
 };
 
 /// Passes everything on to the store inside, but for the faults it was told.
@@ -217,6 +219,32 @@ impl<S: Store> Store for Faulty<S> {
 
     async fn unfinished(&self) -> Result<Vec<ThreadId>> {
         self.inner.unfinished().await
+    }
+
+    async fn unindexed(&self, part: IndexPart, limit: u32) -> Result<UnindexedEvents> {
+        self.inner.unindexed(part, limit).await
+    }
+
+    async fn index(&self, piece: IndexPiece) -> Result<bool> {
+        self.check()?;
+        self.inner.index(piece).await
+    }
+
+    async fn index_standing(&self) -> Result<IndexStanding> {
+        self.inner.index_standing().await
+    }
+
+    async fn purge_index(&self) -> Result<bool> {
+        self.check()?;
+        self.inner.purge_index().await
+    }
+
+    async fn search(&self, tenant: &TenantId, search: IndexSearch<'_>) -> Result<SearchWindow> {
+        self.inner.search(tenant, search).await
+    }
+
+    async fn threads_with(&self, tenant: &TenantId, terms: &SearchTerms) -> Result<Vec<ThreadId>> {
+        self.inner.threads_with(tenant, terms).await
     }
 
     async fn reserve(&self, counter: Counter, count: u64) -> Result<u64> {

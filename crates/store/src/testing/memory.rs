@@ -2,6 +2,7 @@
 
 mod credits;
 mod library;
+mod search;
 mod world;
 
 use std::ops::{Bound, Range};
@@ -15,10 +16,12 @@ use vocabulary::{
     TreeThread, TurnSelection, WorkspaceId,
 };
 
+use crate::words::SearchTerms;
 use crate::{
-    Batch, ChangesElsewhere, Counter, Credit, CreditChange, CreditHolder, Draft, EntryRow, Lease,
-    ListChange, ListEntry, LoadedThread, Receipt, Record, RecordBatch, RecordChange, RecordKind,
-    Records, ReservationChange, ReservationOutcome, Result, Store, StoreError, StoredEvent,
+    Batch, ChangesElsewhere, Counter, Credit, CreditChange, CreditHolder, Draft, EntryRow,
+    IndexPart, IndexPiece, IndexSearch, IndexStanding, Lease, ListChange, ListEntry, LoadedThread,
+    Receipt, Record, RecordBatch, RecordChange, RecordKind, Records, ReservationChange,
+    ReservationOutcome, Result, SearchWindow, Store, StoreError, StoredEvent, UnindexedEvents,
 };
 use world::World;
 
@@ -123,6 +126,7 @@ impl Store for MemoryStore {
         let Some(removed) = world.threads.remove(&lease.thread) else {
             return Ok(false);
         };
+        world.texts.forget(removed.number);
         if removed.thread.card.ephemeral {
             return Ok(true);
         }
@@ -276,6 +280,30 @@ impl Store for MemoryStore {
             .collect();
         found.sort();
         Ok(found)
+    }
+
+    async fn unindexed(&self, part: IndexPart, limit: u32) -> Result<UnindexedEvents> {
+        Ok(self.world.lock().unindexed(part, limit))
+    }
+
+    async fn index(&self, piece: IndexPiece) -> Result<bool> {
+        Ok(self.world.lock().index(piece))
+    }
+
+    async fn index_standing(&self) -> Result<IndexStanding> {
+        Ok(IndexStanding::default())
+    }
+
+    async fn purge_index(&self) -> Result<bool> {
+        Ok(false)
+    }
+
+    async fn search(&self, tenant: &TenantId, search: IndexSearch<'_>) -> Result<SearchWindow> {
+        self.world.lock().search(tenant, &search)
+    }
+
+    async fn threads_with(&self, tenant: &TenantId, terms: &SearchTerms) -> Result<Vec<ThreadId>> {
+        Ok(self.world.lock().threads_with(tenant, terms))
     }
 
     async fn reserve(&self, counter: Counter, count: u64) -> Result<u64> {

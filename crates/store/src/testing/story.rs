@@ -12,11 +12,13 @@ mod orders;
 mod pasts;
 mod props;
 mod records;
+mod search;
 mod turns;
 
 use crate::SharedStore;
 
 pub use props::{a_batch, a_thread, a_turn, an_entry, an_event, ended};
+pub use search::{found, index_all};
 
 /// Panics where the store does not behave.
 pub async fn tell(open: impl Fn() -> SharedStore) {
@@ -43,6 +45,12 @@ pub async fn tell(open: impl Fn() -> SharedStore) {
     orders::words_are_found_as_they_are(&open()).await;
     lists::a_client_id_names_one_thread_of_its_tenant(&open()).await;
     lists::settings_and_counters_outlive_the_process(&open).await;
+
+    search::what_was_said_is_found_by_its_words(&open()).await;
+    search::a_tenant_finds_only_its_own(&open()).await;
+    search::what_is_hidden_or_deleted_is_not_found(&open).await;
+    search::a_text_replaces_the_one_of_its_place(&open()).await;
+    search::many_matches_come_window_by_window(&open()).await;
 
     records::records_are_written_in_batches(&open).await;
     records::a_batch_from_an_older_picture_is_refused(&open).await;

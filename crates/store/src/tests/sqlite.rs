@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tempfile::TempDir;
-use vocabulary::Seq;
+use vocabulary::{SearchKind, Seq};
 
 use crate::sqlite::{SqliteStore, titles};
 use crate::testing::story::{a_batch, a_thread, an_event};
-use crate::{Batch, Lease, Store, StoreError, StoredEvent};
+use crate::{Batch, IndexPart, IndexPiece, Lease, SearchText, Store, StoreError, StoredEvent};
 
 const LARGE_BYTES: usize = 1 << 20;
 /// Tells the second process where the database is.
@@ -302,8 +302,9 @@ async fn the_dead_are_cleared_away_at_the_next_opening() {
 #[tokio::test]
 async fn nothing_of_a_deleted_thread_is_found_in_any_file() {
     const MARK: &str = "a-word-that-stands-nowhere-else";
+    const INDEXED: &str = "zyzzyvaquux";
     let (home, path) = scratch();
-    let is_found = || {
+    let is_found = |mark: &str| {
         let files = std::fs::read_dir(home.path()).expect("a directory");
         files
             .map(|entry| entry.expect("an entry").path())
@@ -311,8 +312,8 @@ async fn nothing_of_a_deleted_thread_is_found_in_any_file() {
             .any(|path| {
                 let bytes = std::fs::read(path).expect("reads");
                 bytes
-                    .windows(MARK.len())
-                    .any(|each| each == MARK.as_bytes())
+                    .windows(mark.len())
+                    .any(|each| each == mark.as_bytes())
             })
     };
     let store = open(&path);
@@ -334,7 +335,22 @@ async fn nothing_of_a_deleted_thread_is_found_in_any_file() {
             .await
             .expect("kept");
     }
-    assert!(is_found());
+    // A word of its own in the index, too.
+    let next = store.unindexed(IndexPart::New, 99).await.expect("reads");
+    let piece = IndexPiece {
+        span: next.span,
+        hidden: Vec::new(),
+        texts: vec![SearchText {
+            thread: a_thread(1).card.id,
+            seq: Seq(2),
+            kind: SearchKind::User,
+            text: INDEXED.to_owned(),
+        }],
+    };
+    assert_eq!(store.index(piece).await, Ok(true));
+    assert!(is_found(MARK) && is_found(INDEXED));
     assert!(store.delete(lease).await.expect("deleted"));
-    assert!(!is_found());
+    assert!(!is_found(MARK));
+    while store.purge_index().await.expect("it can be done") {}
+    assert!(!is_found(INDEXED), "words go, too");
 }

@@ -16,6 +16,7 @@ impl SectionedThreads {
         matches!(
             call,
             Call::ListThreads(_)
+                | Call::SearchThreads(_)
                 | Call::GetThread { .. }
                 | Call::FindThread { .. }
                 | Call::ChangeThread { .. }
@@ -35,6 +36,9 @@ impl SectionedThreads {
             Reply::Thread(thread) => self.show_in([&mut **thread]),
             Reply::View(view) => self.show_in([&mut view.thread]),
             Reply::Threads(page) => self.show_in(&mut page.threads),
+            Reply::Search(page) => {
+                self.show_in(page.threads.iter_mut().map(|found| &mut found.thread));
+            }
             Reply::Turns(page) => self.show_in([&mut page.view.thread]),
             // tidy: wildcard, because nothing else shows a thread as a list has it.
             _ => {}

@@ -25,6 +25,13 @@ pub struct Untold {
 }
 
 impl Untold {
+    /// The stretches of the log that nobody is told, both ends included.
+    pub fn spans(&self) -> impl Iterator<Item = (Seq, Seq)> {
+        let reset = (self.reset_at > Seq::ZERO).then_some((Seq(1), self.reset_at));
+        let hidden = self.hidden.iter().map(|span| (span.from, span.upto));
+        reset.into_iter().chain(hidden)
+    }
+
     /// Whether whoever reads the log is told this event. What was said of the thread itself while hidden
     /// turns ran, its title or its settings, holds and is told.
     pub fn tells(&self, event: &Event) -> bool {

@@ -11,6 +11,7 @@ use vocabulary::{
 
 use super::credits::CreditRows;
 use super::library::Library;
+use super::search::TextIndex;
 use crate::check::LogHead;
 use crate::cursor::Cursor;
 use crate::sqlite::page;
@@ -34,6 +35,7 @@ pub(super) struct World {
     pub(super) deleted: std::collections::HashSet<ThreadId>,
     pub(super) settings: HashMap<(TenantId, String), String>,
     pub(super) credits: CreditRows,
+    pub(super) texts: TextIndex,
 }
 
 #[derive(Clone, Copy)]
@@ -43,6 +45,8 @@ pub(super) struct Held {
 }
 
 pub(super) struct Kept {
+    /// The later it was made, the larger.
+    pub(super) number: i64,
     pub(super) thread: Thread,
     pub(super) state: Bytes,
     pub(super) unfinished: bool,
@@ -55,8 +59,9 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    fn new(thread: Thread) -> Self {
+    fn new(number: i64, thread: Thread) -> Self {
         Self {
+            number,
             thread,
             state: Bytes::new(),
             unfinished: false,
@@ -178,6 +183,11 @@ impl World {
             return Err(StoreError::UnknownThread);
         }
         let inherited = self.inherited(&batch)?;
+        let written: Vec<Seq> = inherited
+            .iter()
+            .chain(&batch.events)
+            .map(|event| event.seq)
+            .collect();
         if let Some(charge) = &batch.charge {
             self.credits.charge(lease.thread, charge)?;
         }
@@ -189,11 +199,12 @@ impl World {
             (None, None) => return Err(StoreError::UnknownThread),
             (None, Some(thread)) => {
                 self.deleted.remove(&lease.thread);
-                let mut kept = Kept::new(thread.clone());
+                let mut kept = Kept::new(self.texts.next_thread(), thread.clone());
                 kept.take_in(head, batch, inherited);
                 self.threads.insert(lease.thread, kept);
             }
         }
+        self.texts.written(lease.thread, written);
         self.changes.extend(change.map(|change| (owner, change)));
         Ok(())
     }

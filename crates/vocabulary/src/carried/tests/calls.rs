@@ -6,10 +6,10 @@ use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changed, Changes,
     CheckpointCall, CheckpointId, ExecCommand, FieldChange, FileCall, FileUpload, GitInfoChange,
     GrantScope, Idempotency, Image, LibraryCall, McpCall, McpScope, MemberCall, NewThread,
-    ReplacedSkill, ReviewTarget, Role, RunCommand, RunShell, SandboxMode, Secret,
-    SectionAppearance, SectionCall, SectionFilter, SectionId, SectionPlace, Seq, SignInCall,
-    SkillArchive, SkillCall, StartReview, StartTurn, SteerTurn, TerminalCall, ThreadQuery, TurnId,
-    TurnSelection, WorkspaceCall, WorkspaceDirectory, WorkspaceId,
+    ReplacedSkill, ReviewTarget, Role, RunCommand, RunShell, SandboxMode, SearchKind, SearchQuery,
+    Secret, SectionAppearance, SectionCall, SectionFilter, SectionId, SectionPlace, Seq,
+    SignInCall, SkillArchive, SkillCall, StartReview, StartTurn, SteerTurn, TerminalCall,
+    ThreadQuery, TurnId, TurnSelection, WorkspaceCall, WorkspaceDirectory, WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -44,6 +44,12 @@ fn of_threads() -> Vec<Call> {
             }),
             ..ThreadQuery::default()
         }),
+        Call::SearchThreads(Box::new(SearchQuery {
+            text: "w".to_owned(),
+            kinds: SearchKind::ALL.to_vec(),
+            unlabelled: vec![("k".to_owned(), "v".to_owned())],
+            ..SearchQuery::default()
+        })),
         Call::CreateThread(Box::new(NewThread {
             directory: Some("/a".into()),
             labels: [("k".to_owned(), "v".to_owned())].into(),
@@ -395,6 +401,7 @@ fn every_call_comes_back() {
         Call::Terminals { .. } => 41,
         Call::Exec(_) => 42,
         Call::Workspace { .. } => 43,
+        Call::SearchThreads(_) => 44,
     });
 }
 

@@ -5,15 +5,16 @@ use crate::{
     Account, Approval, Approvals, Ask, AskId, AskKind, AuthMethod, AuthMode, CallRef, Catalog,
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
     Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, FileListing, FileReply,
-    Folder, GitInfo, Grant, GrantScope, Growing, InSection, IndexedTurn, InspectedSkill, ItemId,
-    LibraryReply, ListedFile, ListedKind, LiveItem, McpFile, McpLayer, McpReply, McpSnapshot,
-    Member, MemberReply, MessagePage, OpenAsk, PermissionOffer, Placement, PlannedCall,
-    ProviderStatus, ReadFile, ReasoningKind, Reply, RestoreAction, RiskCode, Role, RunningTurn,
-    SandboxInForce, SandboxMode, Section, SectionAppearance, SectionId, Seq, SignedIn, Skill,
-    SkillChange, SkillChangeKind, SkillFault, SkillLook, SkillReport, SkillText, SkillTier,
-    SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId, Thread,
-    ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree, Trigger,
-    TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
+    Folder, FoundThread, GitInfo, Grant, GrantScope, Growing, InSection, IndexedTurn,
+    IndexingProgress, InspectedSkill, ItemId, LibraryReply, ListedFile, ListedKind, LiveItem,
+    McpFile, McpLayer, McpReply, McpSnapshot, Member, MemberReply, MessagePage, OpenAsk,
+    PermissionOffer, Placement, PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply,
+    RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, SearchHit, SearchKind,
+    SearchPage, Section, SectionAppearance, SectionId, Seq, SignedIn, Skill, SkillChange,
+    SkillChangeKind, SkillFault, SkillLook, SkillReport, SkillText, SkillTier, SlashCommand,
+    Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId, Thread, ThreadCard,
+    ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree, Trigger, TurnId,
+    TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -191,6 +192,22 @@ fn of_threads() -> Vec<Reply> {
             next: Some("n".to_owned()),
             back: Some("b".to_owned()),
         }),
+        Reply::Search(Box::new(SearchPage {
+            threads: vec![FoundThread {
+                thread: thread(),
+                hits: vec![SearchHit {
+                    kind: SearchKind::Agent,
+                    turn: Some(turn.clone()),
+                    item: Some(item.clone()),
+                    at: Timestamp(1),
+                    snippet: "… a word".to_owned(),
+                    matches: vec![6..10],
+                }],
+                more_hits: 2,
+            }],
+            next: Some("n".to_owned()),
+            indexing: Some(IndexingProgress { done: 1, total: 2 }),
+        })),
         Reply::Cancelled(None),
         Reply::Turn(StartedTurn {
             turn: turn.clone(),
@@ -419,7 +436,7 @@ fn of_library() -> Vec<LibraryReply> {
         LibraryReply::Workspace(workspace()),
         LibraryReply::Tree(Tree {
             workspace: workspace_id.clone(),
-            threads: vec![thread()],
+            threads: vec![thread().into()],
             folders: vec![folder.clone()],
             placements: vec![Placement {
                 thread: thread_id(),
@@ -512,5 +529,6 @@ fn every_reply_comes_back() {
         Reply::Terminals(_) => 27,
         Reply::Exec(_) => 28,
         Reply::SkillReport(_) => 29,
+        Reply::Search(_) => 30,
     });
 }
