@@ -29,6 +29,7 @@ mod models;
 mod providers;
 mod refuse;
 pub mod schema;
+mod search;
 mod show;
 mod start;
 mod steps;

@@ -1,5 +1,7 @@
 //! `dragoman sessions`: which sessions are kept, and those of another program taken over.
 
+mod search;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -17,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   dragoman sessions                    which sessions are kept, the newest first
   dragoman sessions --json             the same for programs
+  dragoman sessions search flaky test  sessions in which these words were said, the best first
   dragoman sessions import --from ~/old/sessions.db --dry-run
                                        what would be taken over from another program's database
   dragoman sessions import --from ~/old
@@ -42,6 +45,8 @@ pub struct SessionsArguments {
 pub enum SessionsCommand {
     /// Show which sessions are kept (the default)
     List,
+    /// Search what was said in them
+    Search(search::SearchArguments),
     /// Take over the sessions of another program
     Import {
         /// Its database, its data directory, or a directory of snapshots
@@ -56,6 +61,7 @@ pub enum SessionsCommand {
 pub async fn run(arguments: SessionsArguments, home: &Path) -> anyhow::Result<()> {
     match arguments.what.unwrap_or(SessionsCommand::List) {
         SessionsCommand::List => list(home, arguments.json).await,
+        SessionsCommand::Search(words) => search::run(words, home, arguments.json).await,
         SessionsCommand::Import { from, dry_run } => {
             take_over(home, from, dry_run, arguments.json).await
         }

@@ -12,7 +12,7 @@ use super::steps::{Goal, RequestStep, RunningRequest};
 use super::turn_read::TurnRead;
 use super::wire::params::{PermissionRespondParams, ThreadHistoryParams, WorkspaceUpdateParams};
 use super::wire::permission::Resolution;
-use super::{Pioneer, send_error};
+use super::{Pioneer, search, send_error};
 use crate::Action;
 use crate::jsonrpc::Id;
 
@@ -86,6 +86,13 @@ impl Pioneer {
                 self.call(out, &running, RequestStep::Library { include_hidden }, call);
                 return;
             }
+            PioneerRequest::ThreadSearch(params) => match search::call(*params) {
+                Ok(call) => {
+                    self.call(out, &running, RequestStep::Search, call);
+                    return;
+                }
+                Err(wrong) => Err((running.id.clone(), wrong)),
+            },
             PioneerRequest::ProviderList => return self.provider_list(out, &running),
             PioneerRequest::ProviderModelsList(params) => {
                 return self.provider_models(out, &running, params);

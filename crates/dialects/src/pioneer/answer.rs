@@ -14,7 +14,7 @@ use super::wire::thread::{
 };
 use super::wire::turn::{Turn, TurnResponse, TurnStartResponse, TurnStatus};
 use super::wire::workspace::{WorkspaceListResponse, WorkspaceResponse};
-use super::{Pioneer, items, refuse, respond, send_error, show, thread_closed};
+use super::{Pioneer, items, refuse, respond, search, send_error, show, thread_closed};
 use crate::Action;
 
 impl Pioneer {
@@ -69,6 +69,7 @@ impl Pioneer {
             RequestStep::Find(goal) => self.found(out, running, *reply.thread()?, goal),
             RequestStep::History(read) => self.history_page(out, running, *read, reply.events()?),
             RequestStep::Turns(read) => self.turn_page(out, running, read, *reply.turns()?),
+            RequestStep::Search => respond(out, id, &search::page(&*reply.search()?)),
             RequestStep::TurnStart => {
                 let turn = reply.turn()?.turn;
                 let turn = items::running(&turn);

@@ -16,6 +16,7 @@ use super::wire::provider::{
     ProviderDeleteApiKeyResponse, ProviderListResponse, ProviderModelsListResponse,
     ProviderSetApiKeyResponse,
 };
+use super::wire::search::{ThreadSearchParams, ThreadSearchResponse};
 use super::wire::thread::{
     MovedResponse, ThreadClosedNotification, ThreadFolderCreateResponse,
     ThreadFolderDeleteResponse, ThreadResponse, ThreadStartResponse, ThreadTreeChangedNotification,
@@ -40,6 +41,7 @@ pub fn client() -> Value {
         .request::<ThreadStartParams>("thread/start")
         .request::<ThreadGetParams>("thread/get")
         .request::<ThreadTreeParams>("thread/tree")
+        .request::<ThreadSearchParams>("thread/search")
         .request::<ThreadHistoryParams>("thread/history")
         .request::<ThreadMoveParams>("thread/move")
         .request::<ThreadFolderCreateParams>("thread/folder/create")
@@ -82,6 +84,7 @@ pub fn server() -> Value {
         .result::<ThreadStartResponse<'static>>()
         .result::<ThreadResponse<'static>>()
         .result::<ThreadTreeResponse<'static>>()
+        .result::<ThreadSearchResponse<'static>>()
         .result::<ThreadHistoryResponse<'static>>()
         .result::<ThreadFolderCreateResponse<'static>>()
         .result::<ThreadFolderDeleteResponse>()

@@ -102,6 +102,12 @@ pub fn thread_status(status: Status) -> ThreadStatus {
     }
 }
 
+/// What a hidden thread is labelled with.
+pub fn hidden_label() -> Option<(String, String)> {
+    let hidden = word(ThreadSidebarVisibility::Hidden)?;
+    Some((SIDEBAR_VISIBILITY.to_owned(), hidden))
+}
+
 /// What a new thread is labelled with; defaults need no label.
 pub fn labels(params: &ThreadStartParams) -> BTreeMap<String, String> {
     let labels = [

@@ -32,6 +32,7 @@ pub enum RequestStep {
     /// A page of its turns.
     Turns(TurnRead),
     TurnStart,
+    Search,
     Provider(ProviderQuery),
     Cancel {
         thread: Box<Thread>,

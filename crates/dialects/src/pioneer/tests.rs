@@ -5,6 +5,7 @@ mod providers;
 mod rejoining;
 mod samples;
 mod saying;
+mod searching;
 mod stub;
 mod threads;
 mod turns;

@@ -9,6 +9,7 @@ pub mod item;
 pub mod params;
 pub mod permission;
 pub mod provider;
+pub mod search;
 pub mod thread;
 pub mod turn;
 pub mod workspace;
