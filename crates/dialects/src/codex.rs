@@ -47,6 +47,7 @@ pub mod push;
 mod refuse;
 mod resuming;
 pub mod schema;
+mod search;
 mod sections;
 mod server_login;
 mod servers;

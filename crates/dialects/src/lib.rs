@@ -24,6 +24,7 @@ mod request_id;
 pub mod schemas;
 mod secret;
 mod turn_input;
+mod utf16;
 
 pub use cowork::tell::RawParts;
 

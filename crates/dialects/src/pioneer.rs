@@ -35,6 +35,7 @@ mod providers;
 mod recovery;
 mod refuse;
 pub mod schema;
+mod search;
 mod servers;
 mod show;
 mod skills;

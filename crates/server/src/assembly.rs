@@ -204,6 +204,7 @@ impl ListeningServer {
             assembling.await.context("the start was cut off")??;
         self.site.people.open(engine.clone());
         let engine = self.site.engine.get_or_init(|| engine).clone();
+        let indexing = engine.clone();
         let (recovering, catalog) = (engine.clone(), Arc::clone(&models));
         let home = self.site.settings.engine.home.clone();
         tokio::spawn(async move {
@@ -216,6 +217,7 @@ impl ListeningServer {
                 Err(refusal) => tracing::warn!(error = %refusal, "recovery failed"),
             }
             import::at_start(store, home).await;
+            indexing.index_in_background();
         });
         let home = &self.site.settings.engine.home;
         tracing::info!(

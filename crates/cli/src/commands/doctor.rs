@@ -221,8 +221,22 @@ fn database_file(path: &Path) -> DoctorFinding {
     DoctorFinding::new(
         name,
         Health::Ok,
-        format!("{shown}: {threads}, nothing wrong with it"),
+        format!(
+            "{shown}: {threads}, nothing wrong with it{}",
+            indexing(&report)
+        ),
     )
+}
+
+/// How far what older versions kept can be searched, while that is not all.
+fn indexing(report: &sqlite::DatabaseReport) -> String {
+    match report.indexing {
+        None => String::new(),
+        Some(progress) => format!(
+            "; the search index has {} of {} events, a running server builds it",
+            progress.done, progress.total
+        ),
+    }
 }
 
 fn secrets(home: &Path) -> Vec<DoctorFinding> {

@@ -16,6 +16,7 @@ mod list;
 mod markdown;
 mod names;
 mod pieces;
+mod search;
 mod show;
 mod table;
 
@@ -23,6 +24,7 @@ use change::{ChangeArguments, DeleteArguments, SessionChange};
 use export::ExportArguments;
 use import::ImportArguments;
 use list::ListArguments;
+use search::SearchArguments;
 use show::ShowArguments;
 
 const EXAMPLES: &str = "\
@@ -30,6 +32,7 @@ Examples:
   dragoman sessions                    which sessions are kept, the newest first
   dragoman sessions list --workspace . --archived
                                        those of this directory, archived ones too
+  dragoman sessions search flaky test  sessions in which these words were said, the best first
   dragoman sessions show last          the one that changed last, to read
   dragoman sessions show 4f2a1c --turns 2
                                        the end of another
@@ -61,6 +64,8 @@ pub struct SessionsArguments {
 pub enum SessionsCommand {
     /// Show which sessions are kept (the default)
     List(ListArguments),
+    /// Search what was said in them
+    Search(SearchArguments),
     /// Show what was said and done in a session
     Show(ShowArguments),
     /// Write sessions to files, whole or to read
@@ -80,6 +85,7 @@ pub async fn run(arguments: SessionsArguments, home: &Path) -> anyhow::Result<()
     let what = what.unwrap_or_else(|| SessionsCommand::List(ListArguments::default()));
     match what {
         SessionsCommand::List(arguments) => list::run(arguments, home, json).await,
+        SessionsCommand::Search(arguments) => search::run(arguments, home, json).await,
         SessionsCommand::Show(arguments) => show::run(arguments, home, json).await,
         SessionsCommand::Export(arguments) => export::run(arguments, home, json).await,
         SessionsCommand::Import(arguments) => import::run(arguments, home, json).await,

@@ -47,6 +47,7 @@ impl Codex {
             CodexRequest::Settings(request) => return self.settings_request(out, id, request),
             CodexRequest::ThreadStart(params) => return self.thread_start(out, id, params),
             CodexRequest::Threads(request) => return self.thread_list(out, id, request),
+            CodexRequest::Search(params) => return self.search(out, id, *params),
             CodexRequest::Forks(request) => return self.fork_request(out, id, request),
             CodexRequest::ThreadRead(params) => {
                 let thread = parse(&params.thread_id)?;

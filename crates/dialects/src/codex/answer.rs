@@ -47,6 +47,7 @@ impl Codex {
             }
             CodexPurpose::Settings(purpose) => self.settings_answer(out, purpose, reply)?,
             CodexPurpose::Threads(waiting) => self.threads_listed(out, waiting, reply)?,
+            CodexPurpose::Search(id) => self.searched(out, id, reply)?,
             CodexPurpose::Forks(waiting) => self.fork_answer(out, waiting, reply)?,
             CodexPurpose::TurnList(id, listing) => {
                 self.turns_listed(out, id, *listing, &*reply.turns()?)
@@ -238,6 +239,7 @@ impl Codex {
             | CodexPurpose::Exec(id)
             | CodexPurpose::Items(id, _)
             | CodexPurpose::Grants(id)
+            | CodexPurpose::Search(id)
             | CodexPurpose::Inventory(id, _)
             | CodexPurpose::Config(id, _)
             | CodexPurpose::ZaneSkills(id)

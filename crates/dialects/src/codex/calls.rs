@@ -43,6 +43,7 @@ pub enum CodexPurpose {
     Forks(ForkPurpose),
     TurnList(Id, TurnListing),
     Grants(Id),
+    Search(Id),
     Inventory(Id, Box<InventoryPurpose>),
     Config(Id, Box<ConfigPurpose>),
     ServerLogin(Box<ServerLoginPurpose>),

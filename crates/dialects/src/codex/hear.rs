@@ -24,6 +24,7 @@ use super::wire::params::{
     ThreadReadParams, ThreadResumeParams, ThreadSetNameParams, ThreadStartParams,
     ThreadTurnsListParams, TurnInterruptParams, TurnStartParams, TurnSteerParams,
 };
+use super::wire::search::DragomanSearchParams;
 use super::zane::{self, ZaneRequest};
 use super::{Endpoint, anchor, config, declined, inventory, server_login};
 
@@ -44,6 +45,7 @@ pub enum CodexRequest {
     Settings(SettingsRequest),
     ThreadStart(ThreadStartParams),
     Threads(ThreadListRequest),
+    Search(Box<DragomanSearchParams>),
     Forks(ForkRequest),
     ThreadRead(ThreadReadParams),
     ThreadResume(ThreadResumeParams),
@@ -134,6 +136,9 @@ pub fn request(
         ("thread/name/set", _) => CodexRequest::ThreadNameSet(read(method, params)?),
         ("thread/archive", _) => CodexRequest::ThreadArchive(read(method, params)?),
         ("thread/unarchive", _) => CodexRequest::ThreadUnarchive(read(method, params)?),
+        ("dragoman/search", Endpoint::Codex) => {
+            CodexRequest::Search(Box::new(read(method, params)?))
+        }
         ("dragoman/grants/list", Endpoint::Codex) => {
             CodexRequest::GrantsList(read(method, params)?)
         }

@@ -57,6 +57,7 @@ use super::wire::results::{
     Page, ThreadOpened, ThreadReadResponse, ThreadTurnsListResponse, ThreadUnsubscribeResponse,
     TurnStartResponse, TurnSteerResponse,
 };
+use super::wire::search::{DragomanSearchParams, DragomanSearchResponse};
 use super::wire::sections::{
     ThreadSection, ThreadSectionCreateParams, ThreadSectionDeleteParams, ThreadSectionListParams,
     ThreadSectionMoveParams, ThreadSectionResponse, ThreadSectionUpdateParams,
@@ -135,6 +136,7 @@ pub fn client(endpoint: Endpoint) -> Value {
             .request::<ThreadRevertParams>("thread/revert")
             .request::<ThreadParams>("thread/delete")
             .request::<ThreadSearchParams>("thread/search")
+            .request::<DragomanSearchParams>("dragoman/search")
             .request::<ThreadParams>("dragoman/grants/list")
             .request::<GrantParams>("dragoman/grants/revoke")
             .request::<Value>("config/read")
@@ -249,6 +251,7 @@ pub fn server(endpoint: Endpoint) -> Value {
             .answer::<ThreadReadResponse<'static>>("thread/revert")
             .answer::<Empty>("thread/delete")
             .answer::<Empty>("thread/settings/update")
+            .answer::<DragomanSearchResponse<'static>>("dragoman/search")
             .answer::<Page<Grant<'static>>>("dragoman/grants/list")
             .answer::<Empty>("dragoman/grants/revoke")
             .answer::<Empty>("config/mcpServer/reload")

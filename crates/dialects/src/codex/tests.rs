@@ -14,6 +14,7 @@ mod ordering;
 mod permissions;
 mod rejoining;
 mod saying;
+mod searching;
 mod sections;
 mod servers;
 mod settings;

@@ -123,7 +123,7 @@ impl Codex {
     }
 
     /// What is heard is loaded, whatever it was before that.
-    fn shown<'a>(&'a self, thread: &'a Thread) -> super::wire::thread::Thread<'a> {
+    pub(super) fn shown<'a>(&'a self, thread: &'a Thread) -> super::wire::thread::Thread<'a> {
         match self.listening.hears(thread.card.id) {
             true => show::loaded(self.speaking(), thread, &[], Vec::new()),
             false => show::thread(self.speaking(), thread, Vec::new()),

@@ -20,6 +20,7 @@ pub mod orders;
 pub mod params;
 pub mod request;
 pub mod results;
+pub mod search;
 pub mod sections;
 pub mod settings;
 pub mod terminals;

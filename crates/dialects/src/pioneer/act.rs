@@ -13,7 +13,7 @@ use super::turn_log::{TimelineChoice, TurnForm};
 use super::turn_read::TurnRead;
 use super::wire::params::{PermissionRespondParams, ThreadHistoryParams, WorkspaceUpdateParams};
 use super::wire::permission::Resolution;
-use super::{Pioneer, send_error};
+use super::{Pioneer, search, send_error};
 use crate::Action;
 use crate::jsonrpc::Id;
 
@@ -99,6 +99,13 @@ impl Pioneer {
                 return;
             }
             PioneerRequest::Admin(request) => return self.administer(out, &running, request),
+            PioneerRequest::ThreadSearch(params) => match search::call(*params) {
+                Ok(call) => {
+                    self.call(out, &running, RequestStep::Search, call);
+                    return;
+                }
+                Err(wrong) => Err((running.id.clone(), wrong)),
+            },
             PioneerRequest::ProviderList => return self.provider_list(out, &running),
             PioneerRequest::ProviderModelsList(params) => {
                 return self.provider_models(out, &running, params);

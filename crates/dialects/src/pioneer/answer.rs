@@ -15,7 +15,7 @@ use super::wire::thread::{
 };
 use super::wire::turn::{Turn, TurnResponse, TurnStartResponse, TurnStatus};
 use super::wire::workspace::{WorkspaceListResponse, WorkspaceResponse};
-use super::{Pioneer, items, refuse, respond, send_error, show, thread_closed};
+use super::{Pioneer, items, refuse, respond, search, send_error, show, thread_closed};
 use crate::Action;
 
 impl Pioneer {
@@ -76,6 +76,7 @@ impl Pioneer {
             RequestStep::TurnLog(read) => {
                 self.turn_log_page(out, running, *read, reply.events()?);
             }
+            RequestStep::Search => respond(out, id, &search::page(&*reply.search()?)),
             RequestStep::TurnStart => {
                 let turn = reply.turn()?.turn;
                 let turn = items::running(&turn);

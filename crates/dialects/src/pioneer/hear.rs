@@ -13,6 +13,7 @@ use super::wire::params::{
     ThreadMoveParams, ThreadStartParams, ThreadTreeParams, ThreadUnsubscribeParams, TurnParams,
     TurnStartParams, WorkspaceCreateParams, WorkspaceSelectParams, WorkspaceUpdateParams,
 };
+use super::wire::search::ThreadSearchParams;
 use super::wire::timeline::TurnTimelineParams;
 use crate::jsonrpc::{
     self, INVALID_PARAMS, INVALID_REQUEST, Id, Incoming, METHOD_NOT_FOUND, Malformed, PARSE_ERROR,
@@ -31,6 +32,7 @@ pub enum PioneerRequest {
     ThreadStart(Box<ThreadStartParams>),
     ThreadGet(ThreadGetParams),
     ThreadTree(ThreadTreeParams),
+    ThreadSearch(Box<ThreadSearchParams>),
     ThreadHistory(ThreadHistoryParams),
     ThreadMove(ThreadMoveParams),
     ThreadFolderCreate(ThreadFolderCreateParams),
@@ -142,6 +144,7 @@ pub fn request(method: &str, params: Value) -> Result<PioneerRequest, PioneerErr
         "thread/start" => PioneerRequest::ThreadStart(Box::new(parse(method, params)?)),
         "thread/get" => PioneerRequest::ThreadGet(parse(method, params)?),
         "thread/tree" => PioneerRequest::ThreadTree(parse(method, params)?),
+        "thread/search" => PioneerRequest::ThreadSearch(Box::new(parse(method, params)?)),
         "thread/history" => PioneerRequest::ThreadHistory(parse(method, params)?),
         "thread/move" => PioneerRequest::ThreadMove(parse(method, params)?),
         "thread/folder/create" => PioneerRequest::ThreadFolderCreate(parse(method, params)?),
@@ -196,6 +199,7 @@ pub const BUILT: &[&str] = &[
     "thread/start",
     "thread/get",
     "thread/tree",
+    "thread/search",
     "thread/history",
     "thread/move",
     "thread/folder/create",

@@ -21,6 +21,7 @@ use super::wire::recovery::{
     ItemRecoveryOpenedNotification, ItemRetryNotification, ItemRetryScheduledNotification,
     ItemTimeoutDetectedNotification, ToolLoopBudgetExceededNotification,
 };
+use super::wire::search::{ThreadSearchParams, ThreadSearchResponse};
 use super::wire::servers::{
     McpChangedNotification, McpInstallParams, McpInstallResponse, McpListParams, McpListResponse,
     McpPolicySetParams, McpPolicySetResponse, McpServerCatalogChangedNotification,
@@ -64,6 +65,7 @@ pub fn client() -> Value {
         .request::<ThreadStartParams>("thread/start")
         .request::<ThreadGetParams>("thread/get")
         .request::<ThreadTreeParams>("thread/tree")
+        .request::<ThreadSearchParams>("thread/search")
         .request::<ThreadHistoryParams>("thread/history")
         .request::<ThreadMoveParams>("thread/move")
         .request::<ThreadFolderCreateParams>("thread/folder/create")
@@ -140,6 +142,7 @@ pub fn server() -> Value {
         .result::<ThreadStartResponse<'static>>()
         .result::<ThreadResponse<'static>>()
         .result::<ThreadTreeResponse<'static>>()
+        .result::<ThreadSearchResponse<'static>>()
         .result::<ThreadHistoryResponse<'static>>()
         .result::<ThreadFolderCreateResponse<'static>>()
         .result::<ThreadFolderDeleteResponse>()

@@ -109,6 +109,12 @@ pub fn thread_status(status: Status) -> ThreadStatus {
     }
 }
 
+/// What a hidden thread is labelled with.
+pub fn hidden_label() -> Option<(String, String)> {
+    let hidden = word(ThreadSidebarVisibility::Hidden)?;
+    Some((VISIBILITY_LABEL.to_owned(), hidden))
+}
+
 /// Labels are as long as names may be.
 const LABEL_CHARS_MAX: usize = 200;
 

@@ -39,6 +39,7 @@ pub enum RequestStep {
     /// A page of what the log has of one of them.
     TurnLog(Box<TurnLogReader>),
     TurnStart,
+    Search,
     Provider(ProviderQuery),
     Skills(SkillsQuery),
     Servers(ServersQuery),

@@ -7,6 +7,7 @@ mod recovering;
 mod rejoining;
 mod samples;
 mod saying;
+mod searching;
 mod stub;
 mod threads;
 mod turns;

@@ -10,6 +10,7 @@ pub mod params;
 pub mod permission;
 pub mod provider;
 pub mod recovery;
+pub mod search;
 pub mod servers;
 pub mod skills;
 pub mod thread;

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use super::{Deed, Signal, Tongue};
+use super::{Deed, PastDeed, Signal, Tongue};
 
 /// Clients make up their own ids, 21 characters each.
 const THREAD: &str = "thread-of-the-scenari";
@@ -83,6 +83,7 @@ impl Tongue for Pioneer {
                 ("turn/cancel", params)
             }
             Deed::Read => ("thread/history", thread),
+            Deed::Past(PastDeed::Search(words)) => ("thread/search", json!({ "query": words })),
             Deed::List => ("thread/tree", json!({ "workspace_id": WORKSPACE })),
             Deed::Title(name) => {
                 let params =
