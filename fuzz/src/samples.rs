@@ -20,6 +20,7 @@ pub fn hello() -> Hello {
         host: "box".to_owned(),
         home: "/data".into(),
         raw_parts: dialects::RawParts::Full,
+        strict_ids: false,
         providers: ["rehearsal".to_owned(), "openai".to_owned()].into(),
         tracing: Default::default(),
         lone_user: true,

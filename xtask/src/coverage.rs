@@ -24,7 +24,18 @@ const UPDATE: &str = "`cargo xtask coverage --update`";
 type NoStory = (&'static str, &'static str, &'static str);
 
 /// What no story shows, and why. It is a finding when one does.
-const NO_STORY: &[NoStory] = &[];
+const NO_STORY: &[NoStory] = &[
+    (
+        "pioneer",
+        "turn/tool_loop/budget_exceeded",
+        "its clients cannot set how many steps a turn may take, and a hundred of them are no story",
+    ),
+    (
+        "pioneer",
+        "turnToolLoopBudgetExceeded",
+        "as the notification",
+    ),
+];
 
 /// A page of tables, and the protocols that are on it.
 struct CoveragePage {
@@ -43,7 +54,7 @@ struct Covered {
     tests: &'static str,
 }
 
-const PAGES: [CoveragePage; 3] = [
+const PAGES: [CoveragePage; 4] = [
     CoveragePage {
         path: "docs/protocols/cowork-coverage.md",
         subject: "cowork protocols",
@@ -88,6 +99,16 @@ const PAGES: [CoveragePage; 3] = [
             },
         ],
     },
+    CoveragePage {
+        path: "docs/protocols/pioneer-coverage.md",
+        subject: "pioneer protocol",
+        meanings: "pioneer.md",
+        protocols: &[Covered {
+            schema: "pioneer",
+            title: "The gateway",
+            tests: "crates/dialects/src/pioneer/tests/",
+        }],
+    },
 ];
 
 /// Which side sends it, as the schemas call it, as a transcript marks it, and for people.
@@ -96,8 +117,9 @@ const SIDES: [(&str, char, &str); 2] = [
     ("server", '<', "Server -> Client"),
 ];
 
-/// Stands for the side of what is no message of its own: the items of turns.
+/// Stand for the side of what is no message of its own: the items of turns, and what a history is made of.
 const ITEMS: char = '*';
+const PAYLOADS: char = '+';
 
 /// What of the tree this reads.
 #[derive(Default)]
@@ -167,6 +189,9 @@ impl CoverageSources {
                 for item in frames::items(&frame) {
                     self.shows(story, (tongue, ITEMS, item));
                 }
+                for payload in frames::payloads(&frame) {
+                    self.shows(story, (tongue, PAYLOADS, payload));
+                }
             }
             let words = frames::words(&frame);
             if let Some((message, _)) = words.split_once(" is not available in this build") {
@@ -198,6 +223,12 @@ impl CoverageSources {
     fn item_rows(&self, covered: &Covered) -> anyhow::Result<Vec<MessageRow>> {
         let kinds = frames::item_kinds(self.schema(covered)?)?;
         Ok(self.rows_of(covered, ITEMS, kinds.into_iter()))
+    }
+
+    /// The kinds of payloads of a history, where a protocol has them.
+    fn payload_rows(&self, covered: &Covered) -> anyhow::Result<Vec<MessageRow>> {
+        let kinds = frames::payload_kinds(self.schema(covered)?)?;
+        Ok(self.rows_of(covered, PAYLOADS, kinds.into_iter()))
     }
 
     fn rows_of(
@@ -232,6 +263,10 @@ impl CoverageSources {
             let items = self.item_rows(covered)?;
             if !items.is_empty() {
                 page::table(&mut text, &format!("{}: items", covered.title), &items);
+            }
+            let payloads = self.payload_rows(covered)?;
+            if !payloads.is_empty() {
+                page::table(&mut text, &format!("{}: history", covered.title), &payloads);
             }
         }
         Ok(text)
@@ -272,6 +307,8 @@ impl CoverageSources {
             }
             let items = self.item_rows(covered).unwrap_or_default();
             findings.extend(items.iter().filter_map(|row| self.shown(covered, row)));
+            let payloads = self.payload_rows(covered).unwrap_or_default();
+            findings.extend(payloads.iter().filter_map(|row| self.shown(covered, row)));
         }
         match self.render(page) {
             Ok(text) if self.pages.get(page.path) == Some(&text) => {}
@@ -340,6 +377,7 @@ mod tests {
             ("schemas/diminuendo.json", r#"{"client": {}, "server": {}}"#),
             ("schemas/codex.json", r#"{"client": {}, "server": {}}"#),
             ("schemas/zane.json", r#"{"client": {}, "server": {}}"#),
+            ("schemas/pioneer.json", r#"{"client": {}, "server": {}}"#),
             (
                 "scenarios/hello/cowork.transcript",
                 "# a story\n\n# a: say\na> {\"type\":\"say\"}\na< {\"type\":\"said\"}\n",

@@ -19,7 +19,7 @@ const STAGES: [Stage; 7] = [
     ("tidy", |_| tidy::check()),
     ("clippy", clippy),
     ("tests", tests),
-    ("escape", escape),
+    ("escape", |_| escape()),
     ("live", live),
     ("doctests", |_| doctests()),
 ];
@@ -99,11 +99,12 @@ fn clippy(help: &mut Help) -> anyhow::Result<()> {
 /// nextest runs each test in a process of its own, which suits tests that start servers;
 /// without it the suite still runs, all of it here.
 fn tests(help: &mut Help) -> anyhow::Result<()> {
+    // Which sandbox there is shows in the stories.
+    await_bubblewrap(help);
     if has_nextest() {
         return succeed(&mut nextest(&format!("not ({LIVE} or {ESCAPE})")));
     }
     println!("cargo-nextest is not installed; using cargo test");
-    await_bubblewrap(help);
     let peers = help.await_all()?;
     succeed(
         cargo(&["test", "--workspace", "--all-targets", "--no-fail-fast"])
@@ -112,8 +113,7 @@ fn tests(help: &mut Help) -> anyhow::Result<()> {
 }
 
 /// In every mode of the sandbox that works here, as root and as an ordinary user.
-fn escape(help: &mut Help) -> anyhow::Result<()> {
-    await_bubblewrap(help);
+fn escape() -> anyhow::Result<()> {
     if !has_nextest() {
         println!("ran with the others, as one user only");
         return Ok(());

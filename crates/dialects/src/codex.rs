@@ -256,6 +256,9 @@ impl Dialect for Codex {
             | Notice::TracingChanged { .. }
             | Notice::Reload
             | Notice::WorkspaceChanged { .. }
+            | Notice::SkillsChanged { .. }
+            | Notice::McpChanged { .. }
+            | Notice::McpServerChanged { .. }
             | Notice::TreeChanged { .. } => {}
         }
     }

@@ -287,6 +287,9 @@ impl Dialect for Cowork {
             | Notice::ThreadStatusChanged { .. }
             | Notice::ThreadRemoved { .. }
             | Notice::WorkspaceChanged { .. }
+            | Notice::SkillsChanged { .. }
+            | Notice::McpChanged { .. }
+            | Notice::McpServerChanged { .. }
             | Notice::TreeChanged { .. }
             | Notice::Reload => {}
         }

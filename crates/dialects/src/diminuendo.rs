@@ -315,6 +315,9 @@ impl Dialect for Diminuendo {
             }
             Notice::WorkspaceChanged { .. }
             | Notice::TracingChanged { .. }
+            | Notice::SkillsChanged { .. }
+            | Notice::McpChanged { .. }
+            | Notice::McpServerChanged { .. }
             | Notice::TreeChanged { .. } => {}
             Notice::ThreadChanged { thread, .. } => self.session_updated(out, thread),
             Notice::ThreadRemoved { thread, .. } => self.session_deleted(out, *thread),

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use vocabulary::{
-    Audience, Call, Caller, Event, Notice, Refusal, Reply, Secret, Seq, ThreadCard, ThreadId,
-    Timestamp, TracingState,
+    Attendance, Audience, Call, Caller, Event, Notice, Refusal, Reply, Secret, Seq, ThreadCard,
+    ThreadId, Timestamp, TracingState,
 };
 
 pub mod codex;
@@ -38,6 +38,10 @@ pub trait Dialect: Send {
     fn opened(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello);
     /// The client said something.
     fn heard(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str);
+    /// The client sent a binary message: its text, where a protocol has nothing else in them.
+    fn heard_binary(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, bytes: &[u8]) {
+        self.heard(cx, out, &String::from_utf8_lossy(bytes));
+    }
     /// The engine answered a `Call` or a `Listen`.
     fn replied(
         &mut self,
@@ -65,6 +69,10 @@ pub trait Dialect: Send {
     fn woke(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
     /// The client is gone; frames sent now reach nobody, calls are still made.
     fn gone(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>);
+    /// How this connection listens to threads.
+    fn attendance(&self) -> Attendance {
+        self.variant().audience().into()
+    }
     /// Whether each call waits for the answer to the one before.
     fn calls_in_order(&self) -> bool {
         true
@@ -92,6 +100,8 @@ pub struct Hello {
     pub host: String,
     /// What the server was configured to say, where a dialect has a choice.
     pub raw_parts: RawParts,
+    /// Whether pioneer's request ids must have the form of the original's.
+    pub strict_ids: bool,
     /// The ids of all providers of the catalog.
     pub providers: Arc<[String]>,
     /// How the tracing of turns fares.

@@ -6,12 +6,15 @@
 use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
-use vocabulary::{Call, Event, Notice, Refusal, Reply, ThreadCard, ThreadId, WorkspaceId};
+use vocabulary::{
+    Attendance, Call, Event, Notice, Refusal, Reply, ThreadCard, ThreadId, Timestamp, WorkspaceId,
+};
 
 use self::hear::PioneerError;
 use self::steps::{RequestStep, RunningRequest};
 use self::subscription::Subscription;
 use self::tell::notification;
+use self::uploads::Uploads;
 use self::wire::thread::{ThreadClosedNotification, ThreadResponse, ThreadTreeChangedNotification};
 use crate::jsonrpc::{Id, VersionField};
 use crate::{
@@ -19,23 +22,30 @@ use crate::{
 };
 
 mod act;
+pub mod admin;
 mod answer;
 pub mod hear;
 pub mod history;
 mod history_read;
 mod input;
 pub mod items;
+mod loop_limit;
 mod models;
 mod providers;
+mod recovery;
 mod refuse;
 pub mod schema;
+mod servers;
 mod show;
+mod skills;
 mod start;
 mod steps;
 mod subscription;
 pub mod tell;
+mod turn_log;
 mod turn_read;
 mod turns;
+mod uploads;
 pub mod wire;
 
 #[cfg(test)]
@@ -59,6 +69,11 @@ pub struct Pioneer {
     held: Vec<Frame>,
     last_tag: u64,
     closed: bool,
+    /// Whether ids must be as the original's.
+    strict_ids: bool,
+    /// When this connection was last heard or answered.
+    now: Timestamp,
+    uploads: Uploads,
 }
 
 /// Events as this dialect's frames.
@@ -72,6 +87,10 @@ impl Pioneer {
             Ok(hearing) => hearing,
             Err(wrong) => return send_error(out, None, &wrong),
         };
+        if self.strict_ids && !hear::is_strict(&hearing.id) {
+            let message = "`id` must be a string of exactly 21 characters A-Z, a-z, 0-9";
+            return send_error(out, None, &PioneerError::request(message));
+        }
         match hear::request(&hearing.method, hearing.params) {
             Ok(request) => self.act(out, hearing.id, hearing.method, request),
             Err(wrong) => send_error(out, Some(&hearing.id), &wrong),
@@ -198,12 +217,23 @@ impl Dialect for Pioneer {
         Variant::Pioneer
     }
 
+    /// Without `permissions` nobody is asked here. The last subscriber's leaving unloads a thread.
+    fn attendance(&self) -> Attendance {
+        Attendance {
+            audience: self.variant().audience(),
+            answers: self.permissions,
+            lets_sleep: true,
+        }
+    }
+
     fn opened(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, hello: &Hello) {
         self.permissions = hello.query("permissions") == Some("1");
+        self.strict_ids = hello.strict_ids;
         out.push(Action::Watch);
     }
 
-    fn heard(&mut self, _cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
+    fn heard(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, frame: &str) {
+        self.now = cx.now;
         if self.closed {
             return;
         }
@@ -220,13 +250,38 @@ impl Dialect for Pioneer {
         }
     }
 
+    /// Chunks of uploads; any other is text. A chunk is no request, and waits for none.
+    fn heard_binary(&mut self, cx: &Cx<'_>, out: &mut Vec<Action>, bytes: &[u8]) {
+        if !bytes.starts_with(uploads::MAGIC) {
+            return self.heard(cx, out, &String::from_utf8_lossy(bytes));
+        }
+        if self.closed {
+            return;
+        }
+        self.uploads.forget_old(cx.now);
+        match self.uploads.chunk(bytes) {
+            Ok((id, chunk)) => {
+                let params = uploads::ack(&id, chunk);
+                out.push(Action::Send(notification(
+                    "skills/upload/chunk_ack",
+                    &params,
+                )));
+            }
+            Err(wrong) => {
+                let message = format!("skills/upload chunk: {wrong}");
+                send_error(out, None, &PioneerError::request(message));
+            }
+        }
+    }
+
     fn replied(
         &mut self,
-        _cx: &Cx<'_>,
+        cx: &Cx<'_>,
         out: &mut Vec<Action>,
         tag: Tag,
         outcome: Result<Reply, Refusal>,
     ) {
+        self.now = cx.now;
         if tag != Tag(self.last_tag) || self.closed {
             return;
         }
@@ -288,6 +343,15 @@ impl Dialect for Pioneer {
                     self.notify(out, tree_changed(&bound));
                 }
             }
+            Notice::SkillsChanged { .. }
+            | Notice::McpChanged { .. }
+            | Notice::McpServerChanged { .. } => {
+                if let Some(bound) = self.bound.clone() {
+                    let skills = skills::changed(&bound, notice).into_iter();
+                    let frames = skills.chain(servers::changed(&bound, notice));
+                    frames.for_each(|frame| self.notify(out, frame));
+                }
+            }
             // Awake or asleep, it is idle for these clients.
             Notice::ThreadStatusChanged { .. } | Notice::TracingChanged { .. } => {}
             Notice::ShuttingDown { reason } => {
@@ -296,9 +360,13 @@ impl Dialect for Pioneer {
         }
     }
 
-    fn woke(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {}
+    /// An upload may be too old by now.
+    fn woke(&mut self, cx: &Cx<'_>, _out: &mut Vec<Action>) {
+        self.uploads.forget_old(cx.now);
+    }
 
     fn gone(&mut self, _cx: &Cx<'_>, _out: &mut Vec<Action>) {
         self.closed = true;
+        self.uploads = Uploads::default();
     }
 }

@@ -1,6 +1,11 @@
 //! What a client says to a turn, once it is read.
 
-use vocabulary::{Image, InputPiece};
+use vocabulary::{Image, InputPiece, TextMark};
+
+/// The longest path or name that is taken.
+const NAME_BYTES_MAX: usize = 4096;
+/// The most places that are marked in one text.
+pub const MARKS_MAX: usize = 200;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TurnInput {
@@ -25,4 +30,40 @@ impl TurnInput {
         let pointed = self.pointed.join("\n");
         (format!("{}\n\n{pointed}", self.text), Some(self.text))
     }
+}
+
+/// One text without marks, and then pictures: what is shown of any input of which no more is known.
+pub fn is_usual(pieces: &[InputPiece]) -> bool {
+    let is_image = |piece: &InputPiece| *piece == InputPiece::Image;
+    match pieces {
+        [InputPiece::Text { marks, .. }, rest @ ..] => {
+            marks.is_empty() && rest.iter().all(is_image)
+        }
+        all => all.iter().all(is_image),
+    }
+}
+
+/// What a piece names, in words for the model. A name of several lines is none.
+pub fn named(name: Option<&str>, words: &str) -> Option<String> {
+    let name = name.filter(|name| !name.is_empty() && name.len() <= NAME_BYTES_MAX)?;
+    (!name.contains(char::is_control)).then(|| format!("[{words} {name}]"))
+}
+
+/// A place that a client marks in its text, told back to everyone as it is.
+pub fn mark(
+    text: &str,
+    (start, end): (usize, usize),
+    placeholder: Option<&String>,
+) -> Result<TextMark, String> {
+    if text.get(start..end).is_none() {
+        return Err("byteRange: expected a place within the text".to_owned());
+    }
+    if placeholder.is_some_and(|words| words.len() > NAME_BYTES_MAX) {
+        return Err(format!("placeholder: at most {NAME_BYTES_MAX} bytes"));
+    }
+    Ok(TextMark {
+        start,
+        end,
+        placeholder: placeholder.cloned(),
+    })
 }

@@ -2,7 +2,7 @@
 
 use vocabulary::{
     Call, Caller, Changes, CheckpointCall, DirectoryCall, LibraryCall, McpCall, MemberCall,
-    Permission, Refusal, SectionCall, SkillCall, TerminalCall, Why,
+    Permission, Refusal, SectionCall, SkillCall, TerminalCall, Why, WorkspaceCall,
 };
 
 /// Whether a caller may make this call.
@@ -78,6 +78,10 @@ fn needed(call: &Call) -> Permission {
         Call::Checkpoints { call, .. } => needed_of_checkpoints(call),
         Call::Mcp { call, .. } => needed_of_mcp(call),
         Call::Skills { call, .. } => needed_of_skills(call),
+        Call::Workspace { call, .. } => match &**call {
+            WorkspaceCall::Mcp(call) => needed_of_mcp(call),
+            WorkspaceCall::Skills(call) => needed_of_skills(call),
+        },
         Call::Terminals { call, .. } => needed_of_terminals(call),
     }
 }
@@ -122,12 +126,15 @@ fn needed_of_checkpoints(call: &CheckpointCall) -> Permission {
 fn needed_of_mcp(call: &McpCall) -> Permission {
     match call {
         McpCall::Get => Permission::SessionRead,
-        McpCall::Check { .. } => Permission::SessionWrite,
+        McpCall::Check { .. } | McpCall::Restart { .. } => Permission::SessionWrite,
         McpCall::Save { .. }
         | McpCall::Delete { .. }
         | McpCall::Authorize { .. }
         | McpCall::FinishSignIn { .. }
         | McpCall::SetKey { .. }
+        | McpCall::Install { .. }
+        | McpCall::Uninstall { .. }
+        | McpCall::SetEnabled { .. }
         | McpCall::Migrate { .. } => Permission::TenantAdmin,
     }
 }
@@ -141,8 +148,11 @@ fn needed_of_terminals(call: &TerminalCall) -> Permission {
 
 fn needed_of_skills(call: &SkillCall) -> Permission {
     match call {
-        SkillCall::List | SkillCall::Read { .. } => Permission::SessionRead,
-        SkillCall::SetEnabled { .. } | SkillCall::Delete { .. } => Permission::TenantAdmin,
+        SkillCall::List | SkillCall::Read { .. } | SkillCall::Inspect => Permission::SessionRead,
+        SkillCall::SetEnabled { .. }
+        | SkillCall::Delete { .. }
+        | SkillCall::CheckInstall
+        | SkillCall::Install(_) => Permission::TenantAdmin,
     }
 }
 

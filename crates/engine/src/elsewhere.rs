@@ -24,6 +24,7 @@ pub async fn follow(store: SharedStore, engine: Weak<Shared>) {
             Ok(found) => {
                 if found.missed {
                     shared.balances.forget_all();
+                    shared.inactive.forget_all();
                     shared.notify_all_to_reload();
                     people_changed(&shared).await;
                 }
@@ -38,6 +39,7 @@ pub async fn follow(store: SharedStore, engine: Weak<Shared>) {
             tokio::time::sleep(FOLLOW_AGAIN_AFTER).await;
             if let Some(shared) = engine.upgrade() {
                 shared.balances.forget_all();
+                shared.inactive.forget_all();
                 shared.notify_all_to_reload();
                 people_changed(&shared).await;
             }
@@ -73,6 +75,7 @@ async fn tell(shared: &Arc<Shared>, changes: Vec<ListChange>) -> Result<(), Stor
         match what {
             ListEntry::Thread(id) => thread(shared, &tenant, id, is_new).await?,
             ListEntry::Record(RecordKind::Workspace, id) => {
+                shared.inactive.forget(&tenant);
                 workspace(shared, &tenant, id, is_new).await?;
             }
             ListEntry::Record(kind @ (RecordKind::Folder | RecordKind::Placement), id) => {

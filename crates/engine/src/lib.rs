@@ -3,6 +3,7 @@
 //! [`Engine::call`] answers a [`Call`]; [`Engine::listen`] attaches a listener to a thread's events.
 //! The engine knows no socket and no client protocol.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -14,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 use tools::ToolSource;
 use vocabulary::{
-    Audience, Call, Caller, Refusal, TenantId, ThreadId, ThreadView, Timestamp, TracingState,
+    Attendance, Call, Caller, Refusal, TenantId, ThreadId, ThreadView, Timestamp, TracingState,
 };
 
 mod access;
@@ -49,6 +50,7 @@ mod traces;
 pub mod transfer;
 mod trust;
 mod turn;
+mod versions;
 
 pub use acp::{AgentProgram, AgentSettings, AgentStreams};
 pub use agents::external::{ExternalAgent, known_agents};
@@ -70,8 +72,8 @@ pub use turn::checks::{CheckChoice, CheckSettings};
 pub use turn::{SessionGone, Turn, TurnEnd, TurnStart};
 
 use ask_numbers::AskNumbers;
-use library::Births;
 use library::sections::SectionedThreads;
+use library::{Births, InactiveWorkspaces};
 use notices::Notices;
 use registry::Registry;
 use session::Mail;
@@ -89,6 +91,10 @@ pub struct Shared {
     pub(crate) config: Config,
     pub(crate) registry: Registry,
     pub(crate) births: Births,
+    pub(crate) inactive: InactiveWorkspaces,
+    pub(crate) versions: versions::ListVersions,
+    /// Tell of each tenant's MCP servers.
+    pub(crate) server_followers: parking_lot::Mutex<HashMap<TenantId, AbortOnDropHandle<()>>>,
     pub(crate) scanners: WorkspaceScanners,
     pub(crate) ask_numbers: AskNumbers,
     pub(crate) grants: Grants,
@@ -117,7 +123,7 @@ pub struct Engine {
 /// How a listener wants to listen.
 #[derive(Clone, Copy, Debug)]
 pub struct ListenOptions {
-    pub audience: Audience,
+    pub attendance: Attendance,
     pub from: ListenFrom,
     /// Messages of the transcript to be shown to begin with.
     pub recent: u32,
@@ -163,6 +169,9 @@ impl Engine {
             tool_specs: Default::default(),
             workspace_facts: Default::default(),
             births: Births::default(),
+            inactive: InactiveWorkspaces::default(),
+            versions: Default::default(),
+            server_followers: Default::default(),
             scanners,
             notices: Notices::default(),
             follower: OnceLock::new(),
@@ -214,6 +223,7 @@ impl Engine {
     pub fn watch(&self, caller: &Caller) -> Result<Watcher, Refusal> {
         access::check_hearing(caller)?;
         self.shared.follow_others();
+        self.shared.follow_servers(&caller.tenant);
         Ok(self.shared.notices.watch(&caller.tenant))
     }
 

@@ -1,5 +1,7 @@
 //! The library: lists, creation, deletion and reading of threads.
 
+pub(crate) mod activity;
+mod belonging;
 mod births;
 pub(crate) mod checkpoints;
 pub(crate) mod commands;
@@ -10,6 +12,8 @@ pub(crate) mod exec;
 pub(crate) mod files;
 mod folders;
 mod fork_files;
+pub(crate) mod given_files;
+pub(crate) mod in_workspace;
 pub(crate) mod joining;
 pub(crate) mod keeping;
 pub(crate) mod mcp;
@@ -35,6 +39,7 @@ use vocabulary::{
     WorkspaceId,
 };
 
+pub use activity::InactiveWorkspaces;
 pub use births::Births;
 
 use crate::limits::{CLIENT_ID_CHARS_MAX, GIT_INFO_WAIT, STEPS_DEFAULT};
@@ -98,9 +103,14 @@ pub(crate) async fn get(shared: &Arc<Shared>, caller: &Caller, thread: ThreadId)
 }
 
 pub(crate) fn status(shared: &Shared, thread: &Thread) -> Status {
-    match shared.registry.get(thread.card.id) {
+    status_of(shared, thread.card.id, thread.status)
+}
+
+/// How a thread stands of which this was kept.
+fn status_of(shared: &Shared, thread: ThreadId, kept: Status) -> Status {
+    match shared.registry.get(thread) {
         Some(handle) => *handle.status.borrow(),
-        None => asleep(thread.status),
+        None => asleep(kept),
     }
 }
 
@@ -203,14 +213,23 @@ async fn bear(
     let (keep, own) = (new.keep, shared.usable_own(&caller.tenant)?);
     shared.agents.check(&own, new.changes.agent.as_deref())?;
     let of_workspace = workspaces::directory(shared, caller, new.workspace.as_ref()).await?;
-    let directory = match new.directory.take().or(of_workspace) {
-        Some(directory) => own.admit(directory)?,
+    let (directory, is_shared) = match new.directory.take().or(of_workspace) {
+        Some(directory) => (own.admit(directory)?, true),
         None => match own.usual_directory(id).await? {
-            Some(directory) => directory,
+            Some(directory) => (directory, own.directory().is_some()),
             // Several servers may share one home, each started for a directory of its own.
-            None => shared.config.directory.clone(),
+            None => (shared.config.directory.clone(), true),
         },
     };
+    if new.workspace.is_none() && is_shared && !new.ephemeral {
+        new.workspace = Some(belonging::workspace_of(shared, caller, &directory).await?);
+    }
+    if let Some(workspace) = &new.workspace
+        && !activity::is_active(shared, &caller.tenant, workspace).await?
+    {
+        let message = activity::not_active(workspace);
+        return Err(Refusal::invalid("workspace_id", message));
+    }
     let defaults = defaults::read(shared, &own, &directory).await;
     let model = match &new.changes.model {
         Some(model) => {

@@ -15,6 +15,8 @@ pub const RING_EVENTS_AT_REST: usize = 16;
 pub const RING_BYTES_AT_REST: usize = 16 << 10;
 /// Listeners have this long to hear what a thread without a turn tells, before it is let go.
 pub const SHRINK_AFTER: Duration = Duration::from_secs(10);
+/// How long an ask stays open where those who listen cannot answer it: for who can to come back.
+pub const UNHEARD_ASK_WAIT: Duration = Duration::from_secs(300);
 /// Calls waiting in a session's mailbox; further callers wait their turn.
 pub const MAILBOX_CALLS_MAX: usize = 64;
 /// Facts between a turn and its session; a faster model waits.
@@ -34,6 +36,8 @@ pub const UPLOAD_WAIT: Duration = Duration::from_secs(30);
 pub const DEFAULTS_WAIT: Duration = Duration::from_secs(5);
 /// All texts of an assignment together.
 pub const ASSIGNMENT_BYTES_MAX: usize = 32 << 10;
+/// Files that come with one message.
+pub const GIVEN_FILES_MAX: usize = 20;
 /// The longest user message.
 pub const INPUT_BYTES_MAX: usize = 1 << 20;
 pub const TITLE_CHARS_MAX: usize = 200;

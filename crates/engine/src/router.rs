@@ -5,14 +5,15 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use vocabulary::{
     Call, Caller, Cause, Changes, CheckpointCall, Idempotency, Image, Refusal, Reply, RunCommand,
-    Seq, SkillCall, StartReview, StartTurn, ThreadId, Why,
+    Seq, StartReview, StartTurn, ThreadId, Why,
 };
 
 use crate::Shared;
 use crate::efforts;
 use crate::library::{
-    self, checkpoints, commands, defaults, directories, exec, files, joining, keeping, mcp, offer,
-    pasts, permissions, pictures, reading, reviews, sign_in, skills,
+    self, activity, checkpoints, commands, defaults, directories, exec, files, given_files,
+    in_workspace, joining, keeping, mcp, offer, pasts, permissions, pictures, reading, reviews,
+    sign_in, skills,
 };
 use crate::session::{Mail, Outcome, Replied};
 use crate::{members, push};
@@ -81,6 +82,9 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
             return Ok(Replied::new(view.head, Reply::View(Box::new(view))));
         }
         Call::Library(call) => keeping::answer(shared, caller, call).await,
+        Call::Workspace { workspace, call } => {
+            in_workspace::answer(shared, caller, &workspace, *call).await
+        }
         Call::Members(call) => members::answer(shared, caller, call).await,
         Call::GetCatalog => Ok(Reply::Catalog(Box::new(offer::catalog(shared, &own).await))),
         Call::GetProviderStatus { verify } => {
@@ -99,8 +103,7 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         }
         Call::Skills { thread, call } => {
             let card = library::owned(shared, caller, thread).await?;
-            let only_reads = matches!(call, SkillCall::List | SkillCall::Read { .. });
-            refuse_while_busy(shared, caller, thread, only_reads).await?;
+            refuse_while_busy(shared, caller, thread, call.only_reads()).await?;
             skills::answer(shared, &card, call).await
         }
         Call::ListCommands { thread } => {
@@ -123,8 +126,13 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::Push(call) => push::answer(shared, caller, call).await,
         Call::StartTurn(mut start) => {
             settle_changes(shared, caller, start.thread, &mut start.changes).await?;
+            if !start.files.is_empty() {
+                let card = library::owned(shared, caller, start.thread).await?;
+                start = given_files::read(shared, &card, start).await?;
+            }
             start.images = seen(shared, caller, start.thread, start.images).await?;
             let thread = start.thread;
+            activity::check_thread(shared, caller, thread).await?;
             let started = match start.listen {
                 Some(audience) => joining::start_turn(shared, caller, start, audience).await,
                 None => to_session(shared, caller, Call::StartTurn(start)).await,
@@ -160,6 +168,9 @@ pub async fn dispatch(shared: &Arc<Shared>, caller: &Caller, call: Call) -> Outc
         Call::StartReview(start) => return review(shared, caller, start).await,
         call @ (Call::CompactThread { .. } | Call::RunShell(_)) => {
             let thread = call.thread();
+            if let Some(thread) = thread {
+                activity::check_thread(shared, caller, thread).await?;
+            }
             let started = to_session(shared, caller, call).await;
             if let Some(thread) = thread {
                 members::check_started(shared, caller, thread).await;
@@ -209,9 +220,11 @@ async fn refuse_while_busy(
 
 /// Says what a command stands for.
 async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> Outcome {
+    activity::check_thread(shared, caller, run.thread).await?;
     let thread = library::get(shared, caller, run.thread).await?;
     let text = commands::expand(shared, &*thread.reply.thread()?, &run).await?;
     let start = StartTurn {
+        files: Vec::new(),
         thread: run.thread,
         text,
         display: Some(run.display()),
@@ -233,7 +246,9 @@ async fn run_command(shared: &Arc<Shared>, caller: &Caller, run: RunCommand) -> 
 async fn review(shared: &Arc<Shared>, caller: &Caller, review: StartReview) -> Outcome {
     let StartReview { thread, target } = review;
     let text = reviews::task(&target)?;
+    activity::check_thread(shared, caller, thread).await?;
     let start = StartTurn {
+        files: Vec::new(),
         thread,
         text,
         display: Some(reviews::display(&target)),

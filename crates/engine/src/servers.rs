@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mcp::{ConfiguredServer, McpPlace, Offer};
+use tokio_util::task::AbortOnDropHandle;
 use vocabulary::{AgentMode, TenantId, Thread, ThreadCard, ThreadSettings};
 
-use crate::Shared;
 use crate::trust::servers;
+use crate::{Shared, library};
 
 /// Where turns get the tools of MCP servers from.
 #[async_trait]
@@ -61,6 +62,18 @@ pub fn fence(engine: Weak<Shared>, servers: &mcp::Servers, tenant: Option<Tenant
             }
         })
     });
+}
+
+impl Shared {
+    /// Tells of a tenant's servers that start, end, or have other tools, from now on.
+    pub(crate) fn follow_servers(self: &Arc<Self>, tenant: &TenantId) {
+        let mut followers = self.server_followers.lock();
+        followers.entry(tenant.clone()).or_insert_with(|| {
+            let changes = self.own(tenant).mcp.changes();
+            let following = library::mcp::follow(Arc::downgrade(self), tenant.clone(), changes);
+            AbortOnDropHandle::new(tokio::spawn(following))
+        });
+    }
 }
 
 /// Whether a thread with these settings uses servers at all.

@@ -157,10 +157,7 @@ impl Session {
             },
             count = receive(&mut self.turn, &mut facts) => self.take_in(count, facts)?,
             end = self.supplies.jobs.next_end() => self.job_ended(end)?,
-            () = self.recorder.outbox.left.notified() => {
-                self.resting.idle_since = Instant::now();
-                self.asking.unattended_since = self.resting.idle_since;
-            }
+            () = self.recorder.outbox.left.notified() => self.listener_left(),
             () = tokio::time::sleep_until(deadline) => self.tick(),
         }
         if self.is_forsaken() {
@@ -220,14 +217,14 @@ impl Session {
                 return flow;
             }
             Mail::Attach {
-                audience,
+                attendance,
                 from,
                 start,
                 reply,
             } => {
                 let caller = start.as_ref().map(|(_, caller)| caller);
                 self.acting = caller.map(|caller| Arc::new(Person::from(caller)));
-                Box::pin(self.attach(audience, from, start, reply)).await;
+                Box::pin(self.attach(attendance, from, start, reply)).await;
                 self.acting = None;
             }
             Mail::Look { reply } => self.look(reply),

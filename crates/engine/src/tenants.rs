@@ -131,9 +131,14 @@ impl TenantOwn {
         })
     }
 
+    /// Where a workspace of ours lies, or would lie.
+    pub fn workspace_path(&self, name: &str) -> PathBuf {
+        self.home.join(tools::path::WORKSPACES).join(name)
+    }
+
     /// The workspace of a thread whose tenant has no directory; made where it is not there yet.
     pub async fn make_workspace(&self, name: &str) -> Result<PathBuf, Refusal> {
-        let path = self.home.join(tools::path::WORKSPACES).join(name);
+        let path = self.workspace_path(name);
         let mut make = tokio::fs::DirBuilder::new();
         make.recursive(true).mode(0o700);
         make.create(&path).await.map_err(|error| {

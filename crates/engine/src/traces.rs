@@ -138,6 +138,7 @@ impl TurnTrace {
             | ToolFact::Interacted { .. }
             | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. } => {}
         }
     }

@@ -225,6 +225,11 @@ pub struct Turn {
     pub told_servers: ToldServerNotes,
     /// Whether it is a review, in which nothing may be changed.
     pub reviews: bool,
+    /// Whether questions reached somebody when it began: else it is not offered to ask any. The same for all
+    /// its steps, so that each request begins with the one before.
+    pub can_ask: bool,
+    /// Calls that asked in vain, and what their model is told of that.
+    pub unheard: Mutex<HashMap<ItemId, String>>,
     /// What the user said to start it.
     pub input: String,
     pub history: History,

@@ -14,6 +14,7 @@ use vocabulary::{McpFile, McpLayer, McpServer};
 use crate::{ConfiguredServer, McpOptions, files};
 
 mod field;
+pub mod portable;
 pub mod spelling;
 
 /// The file's name in every layer.

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use rmcp::Peer;
 use rmcp::model::{ClientRequest, PingRequest, ServerResult};
 use rmcp::service::{PeerRequestOptions, RoleClient, ServiceError};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tools::sandbox::spoken::ErrorTail;
@@ -80,6 +81,8 @@ impl ConnectionNotes {
 pub(crate) struct McpConnection {
     peer: Peer<RoleClient>,
     lists: Mutex<Arc<ServerLists>>,
+    /// The lists are others than before.
+    refreshed: Arc<Notify>,
     calls: Arc<InFlightCalls>,
     /// Ends it.
     close: CancellationToken,
@@ -118,6 +121,11 @@ impl McpConnection {
     /// What it has.
     pub fn lists(&self) -> Arc<ServerLists> {
         Arc::clone(&self.lists.lock())
+    }
+
+    /// Woken when what it has is something else.
+    pub fn refreshed(&self) -> Arc<Notify> {
+        Arc::clone(&self.refreshed)
     }
 
     pub fn is_closed(&self) -> bool {

@@ -29,12 +29,14 @@ use credentials::CredentialStore;
 use futures_util::future::BoxFuture;
 use oauth::known_credentials::KnownCredentials;
 use oauth::sign_ins::McpSignIns;
+use tokio::sync::broadcast;
 use tools::Tool;
 use vocabulary::{
     Challenge, McpAuthMode, McpCheck, McpLayer, McpReply, McpRunning, McpScope, McpServer,
     McpSnapshot, Refusal, Secret, SignedIn, TenantId, Why,
 };
 
+pub use config::portable::parse_portable;
 pub use fence::Fence;
 pub(crate) use fence::FenceSource;
 use pool::{ConnectionPool, PoolParts};
@@ -74,6 +76,13 @@ impl ConfiguredServer {
         let written = serde_json::to_vec(&self.server).unwrap_or_default();
         blake3::hash(&written)
     }
+}
+
+/// A server started, ended, or has other tools.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ServerChange {
+    pub place: McpPlace,
+    pub server: ConfiguredServer,
 }
 
 /// What the servers of a place have for a turn, as far as they are there.
@@ -188,6 +197,11 @@ impl Servers {
         self.pool.forget(place, name);
     }
 
+    /// Hears of servers that start, end, or have other tools.
+    pub fn changes(&self) -> broadcast::Receiver<ServerChange> {
+        self.pool.changes()
+    }
+
     /// How a server runs. Starts nothing.
     pub fn running(&self, place: &McpPlace, server: &ConfiguredServer) -> McpRunning {
         self.pool.running(place, server)
@@ -234,6 +248,19 @@ impl Servers {
     /// As [`Servers::save`], into the user's own file.
     pub async fn save_for_user(&self, place: &McpPlace, server: McpServer) -> Result<(), Refusal> {
         editing::save(self, place, McpScope::User, server, None).await
+    }
+
+    /// Writes a server into the file of this scope, in the place of the one of its name.
+    pub async fn install(
+        &self,
+        place: &McpPlace,
+        scope: McpScope,
+        server: McpServer,
+    ) -> Result<(), Refusal> {
+        let name = server.name.clone();
+        editing::save(self, place, scope, server, None).await?;
+        self.forget(place, &name);
+        Ok(())
     }
 
     /// Takes a server out of the workspace's own file, and what was saved for it.

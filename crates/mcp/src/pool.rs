@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use parking_lot::Mutex;
+use tokio::sync::broadcast;
 use tools::Tool;
 use vocabulary::{McpRunning, McpToolInfo};
 
@@ -15,13 +16,16 @@ use crate::limits::{DEFINITIONS_BYTES_MAX, TOOLS_MAX};
 use crate::tool::resources::{ListResourcesTool, ReadResourceTool, ResourceServers};
 use crate::tool::{McpTool, names, selection};
 use crate::transport::HttpAuthorizer;
-use crate::{ConfiguredServer, FenceSource, McpOptions, McpPlace, Offer, PromptInfo};
+use crate::{ConfiguredServer, FenceSource, McpOptions, McpPlace, Offer, PromptInfo, ServerChange};
 pub(crate) use slot::ServerSlot;
 use slot::{ServerStanding, ServerState};
 
+mod following;
 mod slot;
 mod starting;
 
+/// What is told of servers before it is heard; who is slower misses the oldest.
+const CHANGES_MAX: usize = 256;
 /// Servers that are remembered; of more, those that do not run are forgotten.
 const SLOTS_MAX: usize = 512;
 
@@ -35,6 +39,7 @@ pub(crate) struct PoolParts {
 pub(crate) struct ConnectionPool {
     parts: Arc<PoolParts>,
     slots: Mutex<HashMap<(McpPlace, String), Arc<ServerSlot>>>,
+    changes: broadcast::Sender<ServerChange>,
 }
 
 impl ConnectionPool {
@@ -42,7 +47,13 @@ impl ConnectionPool {
         Self {
             parts: Arc::new(parts),
             slots: Mutex::default(),
+            changes: broadcast::Sender::new(CHANGES_MAX),
         }
+    }
+
+    /// Hears of servers that start, end, or have other tools.
+    pub fn changes(&self) -> broadcast::Receiver<ServerChange> {
+        self.changes.subscribe()
     }
 
     /// The slot of a server. One that is configured otherwise now is let go.
@@ -58,6 +69,7 @@ impl ConnectionPool {
             slots.retain(|_, slot| slot.is_in_use());
         }
         let slot = ServerSlot::new(Arc::clone(&self.parts), place.clone(), server.clone());
+        following::follow(&slot, self.changes.clone());
         if let Some(old) = slots.insert(key, Arc::clone(&slot)) {
             tokio::spawn(async move { old.let_go().await });
         }

@@ -30,6 +30,7 @@ pub async fn take(servers: &Servers, place: &McpPlace) -> McpSnapshot {
             layer: server.layer,
             auth,
             running: servers.running(place, server),
+            switched_off: false,
         }
     });
     let servers = states.collect();
@@ -47,6 +48,7 @@ pub async fn take(servers: &Servers, place: &McpPlace) -> McpSnapshot {
             .cloned()
             .chain(damaged)
             .collect(),
+        ..McpSnapshot::default()
     }
 }
 

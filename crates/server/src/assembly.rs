@@ -52,6 +52,8 @@ pub struct Settings {
     pub allow_hosts: Vec<String>,
     pub allow_origins: Vec<String>,
     pub raw_parts: bool,
+    /// Whether pioneer takes only request ids as the original's clients make them.
+    pub pioneer_strict_ids: bool,
     /// A script for the rehearsal model.
     pub rehearsal: Option<PathBuf>,
     /// How patient requests to model services are.
@@ -76,6 +78,7 @@ impl Settings {
             allow_hosts: Vec::new(),
             allow_origins: Vec::new(),
             raw_parts: false,
+            pioneer_strict_ids: false,
             rehearsal: None,
             limits: RequestLimits::default(),
             agents: BTreeMap::new(),

@@ -8,27 +8,29 @@ mod delivering;
 mod ending;
 mod jobs;
 mod news;
+mod sending;
 mod timing;
 
 use std::collections::{HashMap, VecDeque};
 
-use axum::extract::ws::{Message, WebSocket};
 use dialects::{Action, Cx, Dialect, Hello, Reason};
 use engine::{Engine, ListenFrom, Listener, Watcher};
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, SplitSink, SplitStream};
-use futures_util::{FutureExt, SinkExt, StreamExt};
+use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
+use tungstenite::Message;
 use vocabulary::{Notice, ThreadId, Timestamp};
 
 use crate::door::{Dismissed, Door, DoorEvent};
 use crate::limits::{
     CALLS_BESIDE_MAX, CALLS_OPEN_MAX, CALLS_RUNNING_MAX, EVENTS_PER_FLUSH, LISTENERS_MAX,
-    MESSAGES_PER_FLUSH, PING_EVERY, WRITE_STALL_MAX,
+    MESSAGES_PER_FLUSH, PING_EVERY,
 };
 use crate::pace::Pace;
+use crate::upgrade::WebSocket;
 use delivering::{NextHeard, next_heard};
 use ending::{End, broken};
 use jobs::{Finished, Job, JobKind, JobOutcome, Lane, too_many_listeners, work};
@@ -158,7 +160,7 @@ impl Connection {
     /// Takes a message in and those that have come with it: their answers go out together.
     async fn messages(
         &mut self,
-        first: Option<Result<Message, axum::Error>>,
+        first: Option<Result<Message, tungstenite::Error>>,
         stream: &mut SplitStream<WebSocket>,
     ) -> Flow {
         self.message(first).await?;
@@ -218,6 +220,7 @@ impl Connection {
                 };
                 let what = JobKind::Listen {
                     thread,
+                    attendance: self.dialect.attendance(),
                     from,
                     recent,
                 };
@@ -374,15 +377,18 @@ impl Connection {
         self.listeners.len() < LISTENERS_MAX || self.listeners.contains_key(&thread)
     }
 
-    async fn message(&mut self, message: Option<Result<Message, axum::Error>>) -> Flow {
+    async fn message(&mut self, message: Option<Result<Message, tungstenite::Error>>) -> Flow {
         self.heard_at = Instant::now();
         self.pinged = false;
         self.pace.spend(self.heard_at.into_std());
         match message {
             Some(Ok(Message::Text(text))) => self.frame(text.as_str()).await,
-            // Clients of these protocols may send their text in binary frames.
-            Some(Ok(Message::Binary(bytes))) => self.frame(&String::from_utf8_lossy(&bytes)).await,
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
+            Some(Ok(Message::Binary(bytes))) => {
+                self.with_dialect(|dialect, cx, out| dialect.heard_binary(cx, out, &bytes))
+                    .await
+            }
+            // Pieces of a message are joined before they come here.
+            Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => Ok(()),
             Some(Ok(Message::Close(_))) => Err(End::Closed),
             None => Err(End::Gone),
             Some(Err(error)) => Err(broken(error)),
@@ -397,31 +403,6 @@ impl Connection {
     async fn noticed(&mut self, notice: &Notice) -> Flow {
         self.with_dialect(|dialect, cx, out| dialect.noticed(cx, out, notice))
             .await
-    }
-
-    async fn feed(&mut self, message: Message) -> Flow {
-        self.unflushed = true;
-        in_time(self.sink.feed(message)).await
-    }
-
-    async fn flush(&mut self) -> Flow {
-        if !std::mem::take(&mut self.unflushed) {
-            return Ok(());
-        }
-        in_time(self.sink.flush()).await
-    }
-}
-
-async fn in_time<E>(write: impl Future<Output = Result<(), E>>) -> Flow {
-    let mut write = std::pin::pin!(write);
-    // Nearly every write is done at once, and then needs no timer.
-    if let Some(done) = write.as_mut().now_or_never() {
-        return done.map_err(|_| End::Gone);
-    }
-    match tokio::time::timeout(WRITE_STALL_MAX, write).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(End::Gone),
-        Err(_) => Err(End::Stalled),
     }
 }
 

@@ -4,9 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
@@ -28,13 +26,11 @@ use crate::connection;
 use crate::door::Door;
 use crate::gate::{self, RefusalLog};
 use crate::identity::KnownPeople;
-use crate::limits::{
-    FRAME_BYTES_MAX, FRAME_BYTES_UNIDENTIFIED_MAX, READ_BUFFER_BYTES, TICKET_LIFE,
-    WRITE_BUFFER_BYTES,
-};
+use crate::limits::{FRAME_BYTES_MAX, FRAME_BYTES_UNIDENTIFIED_MAX, TICKET_LIFE};
 use crate::metrics::{self, OpenConnections};
 use crate::replacing::NamedClients;
 use crate::table::{COWORK, TONGUES, Tongue, ZANE};
+use crate::upgrade::Upgrade;
 
 type Pairs = Query<Vec<(String, String)>>;
 
@@ -122,8 +118,8 @@ type Routes = Router<Arc<Site>>;
 
 fn with_dialect(mut routes: Routes, tongue: &'static Tongue, paths: &[&str]) -> Routes {
     for path in paths {
-        let enter = get(move |site, arrival, caller, query, headers, socket| {
-            upgrade(tongue, site, arrival, caller, query, headers, socket)
+        let enter = get(move |site, arrival, caller, query, request| {
+            upgrade(tongue, site, arrival, caller, query, request)
         });
         routes = routes.route(path, enter);
     }
@@ -296,8 +292,7 @@ async fn upgrade(
     Extension(arrival): Extension<Arrival>,
     Extension(gate::Sender(caller)): Extension<gate::Sender>,
     Query(query): Pairs,
-    headers: HeaderMap,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+    request: Request,
 ) -> Response {
     let engine = match site.open() {
         Ok(engine) => engine.clone(),
@@ -317,14 +312,16 @@ async fn upgrade(
     if let Some(caller) = caller.as_ref().filter(|caller| !caller.speaks(tongue.name)) {
         return gate::other_dialect(caller, tongue.name);
     }
-    let Ok(mut upgrade) = upgrade else {
+    let (request, _) = request.into_parts();
+    let offered = first_subprotocol(&request.headers);
+    let Some(mut upgrade) = Upgrade::of(request) else {
         let why = "WebSocket upgrade failed";
         let status = no_upgrade_status(tongue);
         gate::log_refusal(&site, &arrival, status, why);
         return (status, [(header::UPGRADE, "websocket")], why).into_response();
     };
-    if let Some(offered) = first_subprotocol(&headers) {
-        upgrade.set_selected_protocol(offered);
+    if let Some(offered) = offered {
+        upgrade.select_protocol(offered);
     }
     let tenant = caller.as_ref().map(|caller| &caller.tenant);
     let tenant = tenant.filter(|tenant| !tenant.is_local());
@@ -343,6 +340,7 @@ async fn upgrade(
             None => site.settings.engine.home.clone(),
         },
         raw_parts: raw_parts(includes_raw),
+        strict_ids: site.settings.pioneer_strict_ids,
         providers: match tenant {
             Some(tenant) => engine.provider_ids_of(tenant),
             None => Arc::clone(site.provider_ids.get_or_init(|| engine.provider_ids())),
@@ -355,37 +353,32 @@ async fn upgrade(
         Some(_) => FRAME_BYTES_MAX,
         None => FRAME_BYTES_UNIDENTIFIED_MAX,
     };
-    upgrade
-        .max_message_size(frame_bytes_max)
-        .max_frame_size(frame_bytes_max)
-        .read_buffer_size(READ_BUFFER_BYTES)
-        .write_buffer_size(WRITE_BUFFER_BYTES)
-        .on_upgrade(move |socket| {
-            let (tracked, stop) = (site.connections.clone(), site.stop.clone());
-            let peer = arrival.peer;
-            let mut door = Door {
-                site,
-                arrival,
-                via: tongue.name,
-                caller: None,
-                replaced: None,
-            };
-            if let Some(caller) = caller {
-                door.enter(caller);
+    upgrade.serve(frame_bytes_max, move |socket| {
+        let (tracked, stop) = (site.connections.clone(), site.stop.clone());
+        let peer = arrival.peer;
+        let mut door = Door {
+            site,
+            arrival,
+            via: tongue.name,
+            caller: None,
+            replaced: None,
+        };
+        if let Some(caller) = caller {
+            door.enter(caller);
+        }
+        let named = door.take_place(&hello);
+        let counted = OpenConnections::enter(&door.site, tongue);
+        let number = door.site.connected.fetch_add(1, Ordering::Relaxed) + 1;
+        let span = info_span!("connection", number, dialect = tongue.name);
+        tracked.track_future(
+            async move {
+                tracing::info!(from = %peer.address, user = peer.user, "connected");
+                connection::serve(socket, dialect, hello, door, engine, stop).await;
+                drop((counted, named));
             }
-            let named = door.take_place(&hello);
-            let counted = OpenConnections::enter(&door.site, tongue);
-            let number = door.site.connected.fetch_add(1, Ordering::Relaxed) + 1;
-            let span = info_span!("connection", number, dialect = tongue.name);
-            tracked.track_future(
-                async move {
-                    tracing::info!(from = %peer.address, user = peer.user, "connected");
-                    connection::serve(socket, dialect, hello, door, engine, stop).await;
-                    drop((counted, named));
-                }
-                .instrument(span),
-            )
-        })
+            .instrument(span),
+        )
+    })
 }
 
 /// Zane's programs ask without an upgrade first, and go on if they are told that one is needed.

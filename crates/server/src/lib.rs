@@ -31,6 +31,7 @@ mod socket;
 pub mod table;
 mod ticket;
 pub mod token;
+mod upgrade;
 
 pub use assembly::{
     ListeningServer, RunningServer, Settings, ShutdownReason, listen, open_engine, skill_folders,

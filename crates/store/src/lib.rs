@@ -12,7 +12,7 @@ use bytes::Bytes;
 use thiserror::Error;
 use vocabulary::{
     IndexedTurn, ItemId, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, Timestamp,
-    TurnSelection,
+    TreeThread, TurnSelection, WorkspaceId,
 };
 
 mod changes;
@@ -259,6 +259,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// Threads of a tenant, newest `updated_at` first, then by id.
     async fn threads(&self, tenant: &TenantId, query: &ThreadQuery) -> Result<ThreadPage>;
+    /// All threads of a workspace that a tree shows, archived and hidden ones too: newest first, then by id.
+    async fn tree(&self, tenant: &TenantId, workspace: &WorkspaceId) -> Result<Vec<TreeThread>>;
     async fn thread(&self, thread: ThreadId) -> Result<Option<Thread>>;
     async fn thread_by_client_id(
         &self,

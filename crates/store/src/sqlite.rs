@@ -28,7 +28,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rusqlite::ErrorCode;
 use vocabulary::{
-    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TurnSelection,
+    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TreeThread,
+    TurnSelection, WorkspaceId,
 };
 
 use crate::{
@@ -249,6 +250,13 @@ impl Store for SqliteStore {
         let (tenant, query) = (tenant.clone(), query.clone());
         self.readers
             .run(move |db| listing::threads(db, &tenant, &query))
+            .await
+    }
+
+    async fn tree(&self, tenant: &TenantId, workspace: &WorkspaceId) -> Result<Vec<TreeThread>> {
+        let (tenant, workspace) = (tenant.clone(), workspace.clone());
+        self.readers
+            .run(move |db| listing::tree(db, &tenant, &workspace))
             .await
     }
 

@@ -9,6 +9,7 @@ mod disk;
 mod joined;
 mod latency;
 mod memory;
+mod pioneer;
 mod relay;
 mod server;
 mod socket;
@@ -24,7 +25,7 @@ pub use server::{Bench, Size};
 pub use table::Table;
 
 /// Every bench, in the order of the table.
-pub const NAMES: [&str; 21] = [
+pub const NAMES: [&str; 22] = [
     "fsync",
     "start",
     "idle",
@@ -46,6 +47,7 @@ pub const NAMES: [&str; 21] = [
     "codex-history",
     "codex-list",
     "codex-stream",
+    "pioneer-tree",
 ];
 
 /// Runs one of them. One that takes far longer than it should has failed.
@@ -84,6 +86,7 @@ async fn measure(name: &str, bench: &Bench, table: &mut Table) -> anyhow::Result
         "codex-history" => codex::history(bench, table).await,
         "codex-list" => codex::list(bench, table).await,
         "codex-stream" => codex::stream(bench, table).await,
+        "pioneer-tree" => pioneer::tree(bench, table).await,
         unknown => bail!(
             "there is no bench `{unknown}`; there are {}",
             NAMES.join(", ")

@@ -95,6 +95,14 @@ impl Client {
             .context("cannot send")
     }
 
+    /// A binary message.
+    pub async fn send_bytes(&mut self, bytes: Vec<u8>) -> anyhow::Result<()> {
+        timeout(self.limit, self.socket.send(Message::binary(bytes)))
+            .await
+            .context("the server does not take frames")?
+            .context("cannot send")
+    }
+
     pub async fn send_json(&mut self, frame: &Value) -> anyhow::Result<()> {
         self.send(frame.to_string()).await
     }

@@ -259,7 +259,11 @@ impl Stage {
         for frame in frames {
             let actor = self.actor(name)?;
             let (client, is_aside) = (actor.client.as_mut(), actor.is_aside);
-            client.context("not connected")?.send(frame.clone()).await?;
+            let client = client.context("not connected")?;
+            match binary(&frame) {
+                Some(bytes) => client.send_bytes(bytes).await?,
+                None => client.send(frame.clone()).await?,
+            }
             if !is_aside {
                 self.transcript.said(name, &frame);
             }
@@ -422,12 +426,23 @@ fn sign_in_page(frame: &str) -> Option<String> {
     page.or(result["authUrl"].as_str()).map(str::to_owned)
 }
 
+/// A chunk of an upload, which crosses the socket as bytes: `PSU1`, its header, and the rest in hex.
+fn binary(frame: &str) -> Option<Vec<u8>> {
+    let (header, hex) = frame.strip_prefix("PSU1 ")?.rsplit_once(' ')?;
+    let digits = hex.as_bytes().chunks(2);
+    let bytes: Option<Vec<u8>> = digits
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect();
+    let length = u32::try_from(header.len()).ok()?.to_be_bytes();
+    Some([b"PSU1".as_slice(), &length, header.as_bytes(), &bytes?].concat())
+}
+
 /// What a frame begins with: its type, its method, or what its client called the request that it answers.
 fn kind(frame: &str) -> Option<String> {
     let begins = ["type", "method", "id"].iter().find_map(|field| {
-        let rest = frame
-            .strip_prefix('{')?
-            .strip_prefix(&format!("\"{field}\":\""))?;
+        let rest = frame.strip_prefix('{')?;
+        let rest = rest.strip_prefix(r#""jsonrpc":"2.0","#).unwrap_or(rest);
+        let rest = rest.strip_prefix(&format!("\"{field}\":\""))?;
         rest.split_once('"')
     });
     begins.map(|(kind, _)| kind.to_owned())

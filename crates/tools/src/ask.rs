@@ -16,12 +16,15 @@ const OPTION_CHARS_MAX: usize = 500;
 /// The answer to a question that was passed over.
 const SKIPPED: &str = "[skipped]";
 
+/// What it is called.
+pub const ASK: &str = "ask";
+
 pub(crate) struct AskTool;
 
 #[async_trait]
 impl Tool for AskTool {
     fn name(&self) -> &'static str {
-        "ask"
+        ASK
     }
 
     fn description(&self) -> &'static str {

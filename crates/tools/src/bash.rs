@@ -23,7 +23,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use vocabulary::{Effects, Subject, ToolOutput};
+use vocabulary::{Effects, Subject, TimeLimit, ToolOutput};
 
 use crate::jobs::{JobStart, ThreadNetwork};
 use crate::sandbox::Mode;
@@ -336,6 +336,9 @@ async fn run_on(
     network: &ThreadNetwork,
     command: RunningCommand,
 ) -> Result<ToolOutput, Failure> {
+    if !order.background {
+        cx.host.timed_out(order.wait, TimeLimit::Whole).await;
+    }
     let start = JobStart {
         line: order.command.to_owned(),
         directory: hold.directory.clone(),

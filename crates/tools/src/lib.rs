@@ -4,12 +4,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use vocabulary::{
-    Effects, FileChange, OutputStream, PlanStep, Question, StreamTag, Subject, ToolCall, ToolOutput,
+    Effects, FileChange, OutputStream, PlanStep, Question, StreamTag, Subject, TimeLimit, ToolCall,
+    ToolOutput,
 };
 
 pub mod agent_files;
@@ -67,6 +69,7 @@ mod web_search;
 pub mod workspace_files;
 mod write;
 
+pub use ask::ASK;
 pub use bash::environment::secret_variables;
 pub use faces::{ToolFace, ToolFaces, WrittenToolCall};
 pub use jobs::{JobEnd, Jobs};
@@ -279,9 +282,12 @@ pub trait Host: Send + Sync {
     }
     /// Somebody typed to a command that another call started; nothing: its output is waited for.
     async fn interacted(&self, _started_by: Arc<ToolCall>, _process: u32, _stdin: String) {}
+    /// Says that it has taken longer than it may.
+    async fn timed_out(&self, _limit: Duration, _by: TimeLimit) {}
     /// Says how far it is.
     async fn progress(&self, _message: String) {}
-    /// Puts questions before a person. `None`: the turn was cancelled.
+    /// Puts questions before a person. `None`: the turn was cancelled, or nobody can be asked; whose turn it
+    /// is tells the model which.
     async fn ask(&self, questions: Vec<Question>) -> Option<Vec<QuestionAnswer>>;
     async fn set_plan(&self, steps: Vec<PlanStep>);
     /// Whether the call may go on as if it had been called with this input; if not, why.

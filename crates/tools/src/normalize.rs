@@ -100,7 +100,8 @@ pub fn ignored(tool: &dyn Tool, input: &Value) -> Option<String> {
     (!unknown.is_empty()).then(|| format!("[ignored: {}]", unknown.join(", ")))
 }
 
-fn noted(mut output: ToolOutput, note: String) -> ToolOutput {
+/// An output with a line for the model behind it.
+pub fn noted(mut output: ToolOutput, note: String) -> ToolOutput {
     match &mut output {
         ToolOutput::Text(text)
         | ToolOutput::Command { stderr: text, .. }

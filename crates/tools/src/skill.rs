@@ -1,8 +1,11 @@
 //! The tool `skill`: gives the instructions of a skill to the model.
 
+mod archive;
 mod built_in;
 mod catalog;
+mod fingerprint;
 pub(crate) mod front;
+mod installing;
 mod look;
 mod managing;
 mod tiers;
@@ -21,7 +24,10 @@ use crate::path::PathDisplay;
 use crate::{Failure, Judgement, Scope, Tool, ToolCx, Trusted, held, spill};
 use front::{NAME_CHARS_MAX, is_name};
 
+pub use archive::UNPACKED_BYTES_MAX as SKILL_UNPACKED_BYTES_MAX;
 pub use catalog::{SkillCatalog, SkillProblem, catalog, read};
+pub use fingerprint::fingerprint;
+pub use installing::{SkillInstallError, install};
 pub use managing::{SkillChangeError, create, delete, set_enabled};
 
 const FILE: &str = "SKILL.md";

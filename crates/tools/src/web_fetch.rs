@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use reqwest::{Response, Url};
 use serde_json::{Value, json};
 
-use vocabulary::{Effects, Subject, ToolOutput};
+use vocabulary::{Effects, Subject, TimeLimit, ToolOutput};
 
 use crate::input::{self, Fields};
 use crate::web::body::{self, Body, ContentKind, ContentType};
@@ -122,9 +122,14 @@ fn shown_url(input: &Value) -> String {
 
 async fn fetch(web: &Web, host: &dyn Host, url: Url, length: usize) -> Result<ToolOutput, String> {
     let limit = web.options().time_limit;
-    let fetched = tokio::time::timeout(limit, read(web, host, url.clone()))
-        .await
-        .map_err(|_| format!("{url} did not come within {} s", limit.as_secs_f32()))??;
+    let fetched = match tokio::time::timeout(limit, read(web, host, url.clone())).await {
+        Ok(fetched) => fetched?,
+        Err(_) => {
+            host.timed_out(limit, TimeLimit::Whole).await;
+            let seconds = limit.as_secs_f32();
+            return Err(format!("{url} did not come within {seconds} s"));
+        }
+    };
     if let PageContent::Picture(bytes, media_type) = fetched.content {
         return picture(fetched.url, bytes, media_type).await;
     }

@@ -11,12 +11,32 @@ use crate::{
     GrantScope, Image, InputPiece, LibraryCall, McpCall, MemberCall, ModelRef, NamedModel,
     PushCall, RevertThread, RunCommand, RunShell, SandboxMode, Seq, SignInCall, SkillCall,
     StartReview, SummaryDetail, TerminalCall, ThreadId, ThreadQuery, TurnId, TurnSelection,
-    Verbosity, WorkspaceId,
+    Verbosity, WorkspaceCall, WorkspaceId,
 };
 
 /// Which family of clients listens. The engine only compares them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Audience(pub u8);
+
+/// How somebody listens to a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attendance {
+    pub audience: Audience,
+    /// Whether asks reach a person there. Who listens without it leaves nobody to be asked.
+    pub answers: bool,
+    /// Whether the thread may fall asleep at once when this one, the last, has left.
+    pub lets_sleep: bool,
+}
+
+impl From<Audience> for Attendance {
+    fn from(audience: Audience) -> Self {
+        Self {
+            audience,
+            answers: true,
+            lets_sleep: false,
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Call {
@@ -149,6 +169,11 @@ pub enum Call {
         thread: ThreadId,
         call: SkillCall,
     },
+    /// What a workspace's directory has, without a thread in it.
+    Workspace {
+        workspace: WorkspaceId,
+        call: Box<WorkspaceCall>,
+    },
     ListCommands {
         thread: ThreadId,
     },
@@ -230,6 +255,9 @@ pub struct Changes {
     pub instructions: Option<String>,
     /// What is kept of its repository.
     pub git: Option<Box<GitInfoChange>>,
+    /// Labels that it gets beside those it has, or in their place.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
 }
 
 impl Changes {
@@ -274,6 +302,10 @@ pub struct StartTurn {
     /// Becomes the turn's id.
     pub client_turn_id: Option<String>,
     pub images: Vec<Image>,
+    /// Files of the user's own machine, by their absolute paths: the engine reads them when it takes the input,
+    /// text as text and pictures as pictures.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PathBuf>,
     /// As in the input that it becomes.
     #[serde(default)]
     pub pieces: Vec<InputPiece>,
@@ -320,6 +352,7 @@ impl Call {
             Call::Exec(_) => true,
             // A server is started, or a person signs in.
             Call::Mcp { call, .. } => !call.only_reads(),
+            Call::Workspace { call, .. } => !call.only_reads(),
             // The first snapshot of a large workspace takes its time.
             Call::Checkpoints { call, .. } => *call == CheckpointCall::Get,
             // A large tree is walked, a worktree written.
@@ -386,6 +419,7 @@ impl Call {
             | Call::CreateThread(_)
             | Call::FindThread { .. }
             | Call::Library(_)
+            | Call::Workspace { .. }
             | Call::Members(_)
             | Call::Exec(_)
             | Call::GetCatalog

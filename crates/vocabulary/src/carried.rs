@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
     Call, Event, Fact, McpCall, OpenAsk, Person, ReasoningKind, Secret, Seq, SignInCall, StreamTag,
-    Timestamp, ToolCall, ToolEvent, ToolFact, TurnFact,
+    Timestamp, ToolCall, ToolEvent, ToolFact, TurnFact, WorkspaceCall,
 };
 
 #[cfg(test)]
@@ -39,19 +39,31 @@ impl From<CarriedCall> for Call {
     }
 }
 
+fn secret_of_mcp(call: &mut McpCall) -> Option<&mut Secret> {
+    match call {
+        McpCall::SetKey { key, .. } => Some(key),
+        McpCall::FinishSignIn { code, .. } => code.as_mut(),
+        McpCall::Install { config, .. } => Some(config),
+        McpCall::Get
+        | McpCall::Save { .. }
+        | McpCall::Delete { .. }
+        | McpCall::Check { .. }
+        | McpCall::Authorize { .. }
+        | McpCall::Uninstall { .. }
+        | McpCall::SetEnabled { .. }
+        | McpCall::Restart { .. }
+        | McpCall::Migrate { .. } => None,
+    }
+}
+
 fn secret_of(call: &mut Call) -> Option<&mut Secret> {
     match call {
         Call::SignIn(SignInCall::SetKey { key, .. }) => Some(key),
         Call::SignIn(SignInCall::Finish { code, .. }) => code.as_mut(),
-        Call::Mcp { call, .. } => match call {
-            McpCall::SetKey { key, .. } => Some(key),
-            McpCall::FinishSignIn { code, .. } => code.as_mut(),
-            McpCall::Get
-            | McpCall::Save { .. }
-            | McpCall::Delete { .. }
-            | McpCall::Check { .. }
-            | McpCall::Authorize { .. }
-            | McpCall::Migrate { .. } => None,
+        Call::Mcp { call, .. } => secret_of_mcp(call),
+        Call::Workspace { call, .. } => match &mut **call {
+            WorkspaceCall::Mcp(call) => secret_of_mcp(call),
+            WorkspaceCall::Skills(_) => None,
         },
         // tidy: wildcard, because only a sign-in has secrets.
         _ => None,

@@ -98,6 +98,7 @@ impl Serialize for ToolEvent {
             | ToolFact::Wrote { .. }
             | ToolFact::Interacted { .. }
             | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => {
                 let call = crate::CallRef::from(&*self.call);

@@ -34,6 +34,10 @@ pub enum ThreadFact {
     Archived {
         archived: bool,
     },
+    /// Its labels are these now.
+    Labelled {
+        labels: BTreeMap<String, String>,
+    },
     /// The conversation starts anew; what was said before stays in the log only.
     Reset,
     /// Turns were taken back: nobody reads them any more. The log keeps them.
@@ -55,6 +59,7 @@ impl ThreadFact {
             | ThreadFact::Titled { .. }
             | ThreadFact::SettingsChanged { .. }
             | ThreadFact::Archived { .. }
+            | ThreadFact::Labelled { .. }
             | ThreadFact::Reset
             | ThreadFact::Reverted { .. } => true,
             ThreadFact::StatusChanged { .. } | ThreadFact::Closed => false,
@@ -136,9 +141,27 @@ pub enum StepFact {
         attempt: u32,
         delay_ms: u64,
         error: String,
+        /// The call whose sub-agent made the request; nothing for the thread's own agent, or of older logs.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<ItemId>,
         /// Whether a part of an answer had come: it is shown, but it counts no more.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         discards: bool,
+    },
+    /// What became of a request that was made again.
+    Retried {
+        /// The attempt, from 2.
+        attempt: u32,
+        stage: RetryStage,
+        /// As above.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<ItemId>,
+    },
+    /// A turn has come to a limit of its own.
+    LimitReached {
+        kind: TurnLimit,
+        limit: u32,
+        observed: u32,
     },
     Finished {
         reason: StopReason,
@@ -155,6 +178,8 @@ pub enum StepFact {
         reason: StopReason,
         error: String,
     },
+    /// The model is asked for a summary of what was said before.
+    CompactionStarted,
     /// What was said before is, for the model, replaced by this summary.
     Compacted {
         item: ItemId,
@@ -194,11 +219,49 @@ impl StepFact {
             | StepFact::Failed { .. }
             | StepFact::Compacted { .. }
             | StepFact::Pruned { .. }
-            | StepFact::Informed { .. } => true,
-            StepFact::Started | StepFact::Cited { .. } | StepFact::RawReceived { .. } => false,
-            StepFact::Delayed { discards, .. } => *discards,
+            | StepFact::Informed { .. }
+            | StepFact::Delayed { .. }
+            | StepFact::Retried { .. }
+            | StepFact::LimitReached { .. } => true,
+            StepFact::Started
+            | StepFact::CompactionStarted
+            | StepFact::Cited { .. }
+            | StepFact::RawReceived { .. } => false,
         }
     }
+}
+
+/// How far a request is that was made again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetryStage {
+    Started,
+    Succeeded,
+    /// It failed, too, and no more is tried.
+    GivenUp {
+        error: String,
+    },
+    Cancelled,
+}
+
+/// What of a call took too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeLimit {
+    /// All of it.
+    Whole,
+    /// Nothing was heard of it.
+    Silence,
+}
+
+/// What a turn may not do for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnLimit {
+    /// It has taken all its steps; one more follows, in words alone.
+    Steps,
+    /// Its model called tools where only words were wanted; the turn fails.
+    CallsInWrapUp,
 }
 
 /// What outlives a summary in the model's context, in the order in which it is read.
@@ -311,6 +374,11 @@ pub enum ToolFact {
     Progressed {
         message: String,
     },
+    /// It took longer than it may. What becomes of it is told by its end.
+    TimedOut {
+        limit_ms: u64,
+        by: TimeLimit,
+    },
     /// A command's process has ended; its output follows.
     Exited {
         exit_code: i32,
@@ -333,6 +401,7 @@ impl ToolFact {
         match self {
             ToolFact::Planned { .. }
             | ToolFact::Started
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. }
             | ToolFact::Finished { .. } => true,
             ToolFact::Reached

@@ -42,6 +42,7 @@ mod terminal;
 mod thread;
 mod thread_query;
 mod tool;
+mod tree_thread;
 mod turn;
 mod upload;
 mod workspace_files;
@@ -52,7 +53,7 @@ pub use ask::{
     QuestionOption, RiskCode,
 };
 pub use assignment::Assignment;
-pub use call::{Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn};
+pub use call::{Attendance, Audience, Call, Changes, Idempotency, NewThread, StartTurn, SteerTurn};
 pub use caller::{Caller, CallerCredential, CredentialOrigin, LONE_MEMBER};
 pub use carried::CarriedCall;
 pub use catalog::{
@@ -70,8 +71,8 @@ pub use directories::{
 pub use event::{Event, Fact, StreamTag, ToolEvent};
 pub use exec::{ExecCommand, ExecOutput};
 pub use facts::{
-    AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, StepFact,
-    ThreadFact, ToolFact, TurnFact,
+    AskFact, FilesFact, Growth, ItemFact, KeptContext, KeptSteps, NoteFact, Opening, RetryStage,
+    StepFact, ThreadFact, TimeLimit, ToolFact, TurnFact, TurnLimit,
 };
 pub use find_files::{FindFiles, FoundFile, FoundFiles};
 pub use git_info::{FieldChange, GitInfo, GitInfoChange};
@@ -81,11 +82,12 @@ pub use item::{
 };
 pub use library::{
     DEFAULT_WORKSPACE, Folder, LibraryCall, LibraryReply, Placement, Tree, Workspace,
-    WorkspaceChange, WorkspaceDirectory,
+    WorkspaceCall, WorkspaceChange, WorkspaceDirectory,
 };
 pub use mcp::{
-    McpAuth, McpAuthMode, McpAuthState, McpCall, McpCheck, McpFile, McpLayer, McpReply, McpRunning,
-    McpScope, McpServer, McpServerState, McpSnapshot, McpToolInfo, McpTransport,
+    McpAuth, McpAuthMode, McpAuthState, McpCall, McpChangeKind, McpCheck, McpFile,
+    McpInstallOutcome, McpInstalled, McpLayer, McpReply, McpRunning, McpScope, McpServer,
+    McpServerState, McpSnapshot, McpToolInfo, McpTransport,
 };
 pub use member::{Member, MemberCall, MemberReply};
 pub use named_model::{ModelOffer, NamedModel};
@@ -105,19 +107,22 @@ pub use sections::{
     InSection, PINNED_SECTION, Section, SectionAppearance, SectionCall, SectionFilter, SectionPlace,
 };
 pub use skills::{
-    CommandOrigin, RunCommand, Skill, SkillCall, SkillLook, SkillText, SkillTier, SlashCommand,
+    CommandOrigin, InspectedSkill, ReplacedSkill, RunCommand, Skill, SkillArchive, SkillCall,
+    SkillChange, SkillChangeKind, SkillFault, SkillLook, SkillReport, SkillText, SkillTier,
+    SlashCommand,
 };
 pub use status::{IllegalTransition, Status, StatusReason};
 pub use terminal::{BackgroundTerminal, RunShell, TerminalCall, TerminalReply};
 pub use thread::{
     AgentMode, Changed, Growing, LiveItem, OpenAsk, PlannedCall, RunningTurn, Thread, ThreadCard,
-    ThreadSettings, ThreadView, Title, TitleSource,
+    ThreadSettings, ThreadView, Title, TitleSource, VISIBILITY_LABEL,
 };
 pub use thread_query::{ArchivedThreads, ListDirection, ThreadQuery, ThreadSort};
 pub use tool::{
     CallRef, ContentBlock, Effects, FileChange, FileChangeKind, FilePreview, FileSubject,
     OutputStream, SubAgent, Subject, ToolCall, ToolOutcome, ToolOutput,
 };
+pub use tree_thread::TreeThread;
 pub use turn::{
     Budgets, Cause, EndedTurn, Image, IndexedTurn, InputPiece, ModelRef, Purpose, StopReason,
     TextMark, TurnError, TurnErrorKind, TurnOutcome, TurnSelection, Usage, UserInput,

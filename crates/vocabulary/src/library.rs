@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Reply, Section, SectionCall, Thread, ThreadId, Timestamp, WorkspaceId};
+use crate::{
+    McpCall, Reply, Section, SectionCall, SkillCall, ThreadId, Timestamp, TreeThread, WorkspaceId,
+};
 
 /// Where threads are that name no workspace.
 pub const DEFAULT_WORKSPACE: &str = "000000000000000000000";
@@ -14,7 +16,7 @@ pub const DEFAULT_WORKSPACE: &str = "000000000000000000000";
 pub struct Workspace {
     pub id: WorkspaceId,
     pub name: String,
-    /// Whether it can be selected.
+    /// Whether one can work in it: select it, start threads and turns. What is in it can be read all the same.
     pub is_active: bool,
     /// Whether it is the one a client is offered first; at most one of a tenant's is.
     pub is_current: bool,
@@ -57,11 +59,28 @@ pub struct Placement {
 pub struct Tree {
     pub workspace: WorkspaceId,
     /// All of them, archived ones too; newest first, then by id.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<TreeThread>,
     /// By name, then by id.
     pub folders: Vec<Folder>,
     /// Of threads that exist, by thread.
     pub placements: Vec<Placement>,
+}
+
+/// What a client can want of a workspace that needs no thread in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum WorkspaceCall {
+    Mcp(McpCall),
+    Skills(SkillCall),
+}
+
+impl WorkspaceCall {
+    /// Whether it only looks.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            WorkspaceCall::Mcp(call) => call.only_reads(),
+            WorkspaceCall::Skills(call) => call.only_reads(),
+        }
+    }
 }
 
 /// What a client can want of the library beside its threads.
@@ -83,9 +102,11 @@ pub enum LibraryCall {
         id: WorkspaceId,
         make_current: bool,
     },
+    /// What is absent stays as it is.
     UpdateWorkspace {
         id: WorkspaceId,
-        name: String,
+        name: Option<String>,
+        is_active: Option<bool>,
     },
     ReadTree {
         workspace: WorkspaceId,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Challenge, Secret, SignedIn};
+use crate::{Challenge, Secret, SignedIn, Timestamp};
 
 /// One server, as a file configures it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,6 +100,11 @@ pub struct McpSnapshot {
     pub files: Vec<McpFile>,
     /// What is wrong with the files, for people.
     pub warnings: Vec<String>,
+    /// Grows with every change that is made through this server, and with every server that starts or ends.
+    #[serde(default)]
+    pub version: u64,
+    #[serde(default)]
+    pub at: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -109,6 +114,9 @@ pub struct McpServerState {
     pub auth: McpAuthState,
     /// How it runs; told to those who can show it.
     pub running: McpRunning,
+    /// A person took it out of use in this workspace.
+    #[serde(default)]
+    pub switched_off: bool,
 }
 
 /// How it stands with what a server asks of those who come.
@@ -231,6 +239,28 @@ pub enum McpCall {
     Migrate {
         scope: McpScope,
     },
+    /// Writes all servers of a configuration into a file of ours, each in the place of the one of its name. Who
+    /// installs them trusts them. Answered with `McpReply::Installed`.
+    Install {
+        /// JSON; it may have keys in it.
+        config: Secret,
+        scope: McpScope,
+        enabled: bool,
+    },
+    /// Out of the file of this scope. Answered with `McpReply::Servers`, as are the next two.
+    Uninstall {
+        name: String,
+        scope: McpScope,
+    },
+    /// Whether a server is used in this workspace, wherever it is configured. Who switches it on trusts it.
+    SetEnabled {
+        name: String,
+        enabled: bool,
+    },
+    /// Ends the connection, and begins a new one.
+    Restart {
+        name: String,
+    },
 }
 
 impl McpCall {
@@ -251,12 +281,42 @@ pub enum McpReply {
         archived: Option<PathBuf>,
         now: McpSnapshot,
     },
+    Installed {
+        servers: Vec<McpInstalled>,
+        now: McpSnapshot,
+    },
     Checked(McpCheck),
     Challenge(Box<Challenge>),
     SignedIn {
         result: SignedIn,
         mode: McpAuthMode,
     },
+}
+
+/// What became of one server of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpInstalled {
+    pub name: String,
+    pub outcome: McpInstallOutcome,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum McpInstallOutcome {
+    Installed,
+    /// There was one of its name.
+    Updated,
+    /// What is wrong with it.
+    Refused(String),
+}
+
+/// What became of a server's configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum McpChangeKind {
+    Installed,
+    Updated,
+    Uninstalled,
+    /// On or off.
+    Switched,
 }
 
 /// What connecting to a server gave.

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Thread, ThreadId, TracingState, Workspace, WorkspaceChange, WorkspaceId};
+use crate::{
+    McpChangeKind, McpServerState, SkillChange, Thread, ThreadId, Timestamp, TracingState,
+    Workspace, WorkspaceChange, WorkspaceId,
+};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Notice {
@@ -29,6 +32,25 @@ pub enum Notice {
     /// Folders or placements changed.
     TreeChanged {
         workspace: WorkspaceId,
+    },
+    /// A skill of the user's changed: every workspace sees it.
+    SkillsChanged {
+        version: u64,
+        at: Timestamp,
+        change: Box<SkillChange>,
+    },
+    /// An MCP server is configured otherwise in these workspaces.
+    McpChanged {
+        workspaces: Vec<WorkspaceId>,
+        version: u64,
+        name: String,
+        what: McpChangeKind,
+    },
+    /// An MCP server of these workspaces started, ended, or has other tools.
+    McpServerChanged {
+        workspaces: Vec<WorkspaceId>,
+        version: u64,
+        state: Box<McpServerState>,
     },
     /// Some notices were missed: read the list again.
     Reload,

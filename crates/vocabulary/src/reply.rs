@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Catalog, Challenge, CheckpointReply, DirectoryReply, Event, ExecOutput, FileReply, FoundFiles,
     Grant, IndexedTurn, ItemId, LibraryReply, McpReply, MemberReply, ProviderStatus, Refusal,
-    SignedIn, Skill, SkillText, SlashCommand, TerminalReply, Thread, ThreadCard, ThreadView,
-    TurnId, UploadedFile, Why,
+    SignedIn, Skill, SkillReport, SkillText, SlashCommand, TerminalReply, Thread, ThreadCard,
+    ThreadView, TurnId, UploadedFile, Why,
 };
 
 /// Who made a call knows which kind of reply it gets, and takes it out by the method of that kind.
@@ -34,6 +34,7 @@ pub enum Reply {
     Mcp(Box<McpReply>),
     Skills(Vec<Skill>),
     SkillContent(Box<SkillText>),
+    SkillReport(Box<SkillReport>),
     Commands(Vec<SlashCommand>),
     Uploaded(Box<UploadedFile>),
     Checkpoints(Box<CheckpointReply>),
@@ -144,6 +145,7 @@ kinds! {
     mcp: Mcp, Box<McpReply>;
     skills: Skills, Vec<Skill>;
     skill_content: SkillContent, Box<SkillText>;
+    skill_report: SkillReport, Box<SkillReport>;
     commands: Commands, Vec<SlashCommand>;
     uploaded: Uploaded, Box<UploadedFile>;
     checkpoints: Checkpoints, Box<CheckpointReply>;

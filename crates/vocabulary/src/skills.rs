@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Idempotency, ThreadId};
+use crate::{Idempotency, ThreadId, Timestamp};
 
 /// One skill, whether it is in use or not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct SkillLook {
 /// What a client can want of the skills of a thread's workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SkillCall {
-    /// Answered with `Reply::Skills`, as are the last two.
+    /// Answered with `Reply::Skills`, as are `SetEnabled` and `Delete`.
     List,
     /// Answered with `Reply::SkillContent`.
     Read {
@@ -56,6 +56,100 @@ pub enum SkillCall {
     Delete {
         name: String,
     },
+    /// With what is known of their files. Answered with `Reply::SkillReport`, as is `Install`.
+    Inspect,
+    /// Whether the caller may install one, before anything is sent for it.
+    CheckInstall,
+    Install(SkillArchive),
+}
+
+impl SkillCall {
+    /// Whether it only looks.
+    pub fn only_reads(&self) -> bool {
+        match self {
+            SkillCall::List
+            | SkillCall::Read { .. }
+            | SkillCall::Inspect
+            | SkillCall::CheckInstall => true,
+            SkillCall::SetEnabled { .. } | SkillCall::Delete { .. } | SkillCall::Install(_) => {
+                false
+            }
+        }
+    }
+}
+
+/// A skill's directory, packed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillArchive {
+    /// A gzipped tar.
+    pub packed: Vec<u8>,
+    /// The skill that it takes the place of; without it there must be none of its name.
+    pub replaces: Option<ReplacedSkill>,
+}
+
+impl std::fmt::Debug for SkillArchive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SkillArchive")
+            .field("bytes", &self.packed.len())
+            .field("replaces", &self.replaces)
+            .finish()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplacedSkill {
+    pub name: String,
+    /// What it must still be, where that matters.
+    pub fingerprint: Option<String>,
+}
+
+/// All skills that a workspace sees, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillReport {
+    /// Grows with every change that is made through this server.
+    pub version: u64,
+    pub at: Timestamp,
+    pub skills: Vec<InspectedSkill>,
+    pub faults: Vec<SkillFault>,
+    /// What the call changed.
+    pub change: Option<SkillChange>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InspectedSkill {
+    pub skill: Skill,
+    /// Of all its files: another one, another content.
+    pub fingerprint: String,
+    pub changed_at: Option<Timestamp>,
+    /// Whether agents may use it: what came with a workspace waits for a person's word.
+    pub trusted: bool,
+}
+
+/// Why a file that looks like a skill's does not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillFault {
+    pub path: PathBuf,
+    pub problem: String,
+}
+
+/// What became of a skill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillChange {
+    pub name: String,
+    pub tier: SkillTier,
+    pub what: SkillChangeKind,
+    /// Its fingerprints, where its files are others now.
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SkillChangeKind {
+    Installed,
+    Updated,
+    Uninstalled,
+    /// On or off.
+    Switched,
 }
 
 /// A skill and what it says, without its front matter.

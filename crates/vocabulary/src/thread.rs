@@ -60,6 +60,19 @@ pub struct Thread {
     pub section: Option<Box<InSection>>,
 }
 
+/// The label of a thread that lists leave out, and what it says then: one that works for another.
+pub const VISIBILITY_LABEL: &str = "sidebar_visibility";
+const HIDDEN: &str = "hidden";
+
+impl Thread {
+    /// Whether lists leave it out that do not ask for such threads.
+    pub fn is_hidden(&self) -> bool {
+        self.labels
+            .get(VISIBILITY_LABEL)
+            .is_some_and(|word| word == HIDDEN)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Title {
     /// Empty while nobody has named the thread; each dialect has its own word for that.
@@ -149,7 +162,9 @@ pub enum AgentMode {
     Code,
 }
 
-fn mode_or_flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<AgentMode, D::Error> {
+pub(crate) fn mode_or_flag<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<AgentMode, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum ModeOrFlag {

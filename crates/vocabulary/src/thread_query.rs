@@ -11,6 +11,9 @@ use crate::{SectionFilter, Thread, ThreadId, Timestamp, WorkspaceId};
 pub struct ThreadQuery {
     pub archived: ArchivedThreads,
     pub workspace: Option<WorkspaceId>,
+    /// Also those that work for others, and that lists leave out.
+    #[serde(default)]
+    pub hidden: bool,
     /// Only threads of these directories, where any is named.
     pub directories: Vec<PathBuf>,
     /// Only threads with this in their title or in the first words said; case does not matter.
@@ -98,6 +101,7 @@ impl ThreadQuery {
         let provider = &thread.settings.model.provider;
         !card.ephemeral
             && self.archived.matches(thread.archived)
+            && (self.hidden || !thread.is_hidden())
             && self
                 .workspace
                 .as_ref()

@@ -87,6 +87,12 @@ pub const SETTINGS: &[Setting] = &[
         ..USUAL
     },
     Setting {
+        name: "pioneer-strict-ids",
+        help: "Take only request ids of exactly 21 letters and digits from pioneer's clients",
+        kind: Switch(|all, on| all.settings.pioneer_strict_ids = on),
+        ..OFF
+    },
+    Setting {
         name: TOKEN,
         help: "The token that clients must carry, where no file has it",
         fallback: Nothing("none: processes of your own user only"),

@@ -55,4 +55,5 @@ benches! {
     codex_history: "codex-history",
     codex_list: "codex-list",
     codex_stream: "codex-stream",
+    pioneer_tree: "pioneer-tree",
 }

@@ -25,6 +25,7 @@ mod isolation;
 mod jobs;
 mod judge;
 mod late_join;
+mod library;
 mod mcp;
 mod people;
 mod protected;

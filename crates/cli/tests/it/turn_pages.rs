@@ -188,7 +188,13 @@ fn a_long_thread_is_resumed_with_every_turn_that_it_has() {
         let thread = speaker.session.clone();
         // More messages than come with a thread, and not a whole number of pages.
         for number in 0..112 {
-            speaker.converse(&format!("echo {number}")).await?;
+            // The first are so long that what is told of them goes out in several frames.
+            let words = if number < 4 {
+                "é ".repeat(60_000)
+            } else {
+                String::new()
+            };
+            speaker.converse(&format!("echo {number} {words}")).await?;
         }
         for path in ["codex", "zane/ws"] {
             let mut reader = Asker::connect(&site.server, path).await?;

@@ -97,6 +97,7 @@ impl Codex {
                     send(out, respond(id, &servers::page(&snapshot, params)));
                 }
                 McpReply::Migrated { .. }
+                | McpReply::Installed { .. }
                 | McpReply::Checked(_)
                 | McpReply::Challenge(_)
                 | McpReply::SignedIn { .. } => {

@@ -91,6 +91,7 @@ impl<'a> Story<'a> {
                     | ToolFact::Interacted { .. }
                     | ToolFact::JobEnded { .. }
                     | ToolFact::Progressed { .. }
+                    | ToolFact::TimedOut { .. }
                     | ToolFact::Exited { .. } => {}
                 }
             }

@@ -6,12 +6,7 @@ use super::hear::repeated;
 use super::refuse::CodexError;
 use super::wire::params::{ByteRange, TextElement, UserInput};
 use crate::images::{self, IMAGES_MAX};
-use crate::turn_input::TurnInput;
-
-/// The longest path or name that is taken.
-const NAME_BYTES_MAX: usize = 4096;
-/// The most places that are marked in one text.
-const MARKS_MAX: usize = 200;
+use crate::turn_input::{self, MARKS_MAX, TurnInput, is_usual, named};
 
 /// The text and the pictures of an input, and what it points at.
 pub fn read(method: &str, input: &[UserInput]) -> Result<TurnInput, CodexError> {
@@ -72,49 +67,15 @@ pub fn read(method: &str, input: &[UserInput]) -> Result<TurnInput, CodexError> 
     })
 }
 
-/// One text without marks, and then pictures: what is shown of any input of which no more is known.
-fn is_usual(pieces: &[InputPiece]) -> bool {
-    let is_image = |piece: &InputPiece| *piece == InputPiece::Image;
-    match pieces {
-        [InputPiece::Text { marks, .. }, rest @ ..] => {
-            marks.is_empty() && rest.iter().all(is_image)
-        }
-        all => all.iter().all(is_image),
-    }
-}
-
 /// What a client marks in its text, told back to everyone as it is.
 fn marks(text: &str, elements: &[TextElement]) -> Result<Vec<TextMark>, String> {
     if elements.len() > MARKS_MAX {
         return Err(format!("text_elements: at most {MARKS_MAX}"));
     }
     let mark = |element: &TextElement| {
-        let TextElement {
-            byte_range: ByteRange { start, end },
-            placeholder,
-        } = element;
-        if text.get(*start..*end).is_none() {
-            return Err("text_elements: byteRange: expected a place within the text".to_owned());
-        }
-        if placeholder
-            .as_ref()
-            .is_some_and(|words| words.len() > NAME_BYTES_MAX)
-        {
-            return Err(format!(
-                "text_elements: placeholder: at most {NAME_BYTES_MAX} bytes"
-            ));
-        }
-        Ok(TextMark {
-            start: *start,
-            end: *end,
-            placeholder: placeholder.clone(),
-        })
+        let ByteRange { start, end } = element.byte_range;
+        let mark = turn_input::mark(text, (start, end), element.placeholder.as_ref());
+        mark.map_err(|why| format!("text_elements: {why}"))
     };
     elements.iter().map(mark).collect()
-}
-
-/// What a piece names, in words for the model. A name of several lines is none.
-fn named(name: Option<&str>, words: &str) -> Option<String> {
-    let name = name.filter(|name| !name.is_empty() && name.len() <= NAME_BYTES_MAX)?;
-    (!name.contains(char::is_control)).then(|| format!("[{words} {name}]"))
 }

@@ -210,6 +210,7 @@ impl Codex {
             }
             None => {
                 let query = ThreadQuery {
+                    hidden: true,
                     directories: vec![directory],
                     limit: Some(1),
                     ..ThreadQuery::default()

@@ -1,6 +1,6 @@
 //! `thread/resume`: all turns, none, or a first page of them, and whatever is being written.
 
-use vocabulary::{Call, ThreadId, ThreadView, TurnPage, TurnSelection};
+use vocabulary::{Call, Seq, ThreadId, ThreadView, TurnId, TurnPage, TurnSelection};
 
 use super::act::parse;
 use super::calls::{ALL_MESSAGES, CodexPurpose};
@@ -88,6 +88,8 @@ pub enum ResumedTurns {
 /// The turns of a long thread, as they are shown.
 #[derive(Debug, Default)]
 pub struct ShownTurns {
+    /// When the first of them was read.
+    since: Option<ReadMoment>,
     /// Turns behind each other, with commas between them; one text for a page.
     pages: Vec<String>,
     /// The last page, which goes on while the thread is heard.
@@ -153,13 +155,17 @@ impl Codex {
                 let call = next_turns(thread, TurnSelection::Oldest);
                 self.calls.make_next(out, waiting, call);
             }
-            // Something has happened since the turns were read.
             ResumedTurns::None | ResumedTurns::All | ResumedTurns::Shown(_) => {
-                let (turns, page) = (ResumedTurns::All, None);
-                let waiting = CodexPurpose::Resume { id, turns, page };
-                self.calls.listen(out, waiting, thread);
+                self.resume_at_once(out, id, thread);
             }
         }
+    }
+
+    /// Something has happened since the first turns were read.
+    fn resume_at_once(&mut self, out: &mut Vec<Action>, id: Id, thread: ThreadId) {
+        let (turns, page) = (ResumedTurns::All, None);
+        let waiting = CodexPurpose::Resume { id, turns, page };
+        self.calls.listen(out, waiting, thread);
     }
 
     /// A page of a long thread is there.
@@ -171,6 +177,14 @@ impl Codex {
         page: TurnPage,
     ) {
         let thread = page.view.thread.card.id;
+        let now = ReadMoment::of(&page.view);
+        if !shown
+            .since
+            .get_or_insert_with(|| now.clone())
+            .is_past_of(&now)
+        {
+            return self.resume_at_once(out, id.clone(), thread);
+        }
         match page.turns.last().filter(|_| page.more) {
             Some(last) => {
                 let call = next_turns(thread, TurnSelection::After(last.number));
@@ -236,12 +250,39 @@ impl ShownTurns {
 
     /// Whether nothing has happened since they were read but what the running turn does now.
     fn is_whole(&self, view: &ThreadView) -> bool {
-        self.last.as_ref().is_some_and(|page| is_whole(page, view))
+        let since = self.since.as_ref();
+        since.is_some_and(|since| since.is_past_of(&ReadMoment::of(view)))
+            && self.last.as_ref().is_some_and(|page| is_whole(page, view))
     }
 
     pub fn newest<'a>(&'a self, endpoint: Endpoint, view: &'a ThreadView) -> Vec<Turn<'a>> {
         let entries = self.last.as_ref().map_or(&[][..], |page| &page.entries);
         history::turns(endpoint, &view.thread.card, entries, view.turn.as_ref())
+    }
+}
+
+/// How a thread stood when something of it was read.
+#[derive(Clone, Debug)]
+struct ReadMoment {
+    head: Seq,
+    running: Option<TurnId>,
+}
+
+impl ReadMoment {
+    fn of(view: &ThreadView) -> Self {
+        Self {
+            head: view.head,
+            running: view.turn.as_ref().map(|turn| turn.turn.clone()),
+        }
+    }
+
+    /// Whether all that was there is still there at a later moment: while a turn runs nothing is taken back.
+    fn is_past_of(&self, later: &ReadMoment) -> bool {
+        match (&self.running, &later.running) {
+            (Some(then), Some(now)) => then == now,
+            (None, None) => self.head == later.head,
+            (None, Some(_)) | (Some(_), None) => false,
+        }
     }
 }
 

@@ -87,6 +87,7 @@ impl Codex {
                 ServerLoginPurpose::Begin { .. } | ServerLoginPurpose::Finish { .. },
                 McpReply::Servers(_)
                 | McpReply::Migrated { .. }
+                | McpReply::Installed { .. }
                 | McpReply::Checked(_)
                 | McpReply::Challenge(_)
                 | McpReply::SignedIn { .. },

@@ -66,6 +66,7 @@ pub fn tell(card: &ThreadCard, event: &Event, endpoint: Endpoint) -> Vec<Frame> 
             ThreadFact::StatusChanged { status, reason } => status_changed(told, *status, *reason),
             ThreadFact::Created { .. }
             | ThreadFact::SettingsChanged { .. }
+            | ThreadFact::Labelled { .. }
             | ThreadFact::Reset
             | ThreadFact::Closed => Vec::new(),
         },
@@ -122,6 +123,9 @@ fn step(told: EventForClient<'_>, tag: &StreamTag, what: &StepFact) -> Vec<Frame
         // The user did not say it, and need not read it.
         StepFact::Informed { .. }
         | StepFact::Pruned { .. }
+        | StepFact::Retried { .. }
+        | StepFact::LimitReached { .. }
+        | StepFact::CompactionStarted
         | StepFact::Started
         | StepFact::Failed { .. }
         | StepFact::Cited { .. }
@@ -178,6 +182,7 @@ fn called(told: EventForClient<'_>, tool: &ToolEvent) -> Vec<Frame> {
         | ToolFact::Started
         | ToolFact::Wrote { .. }
         | ToolFact::Progressed { .. }
+        | ToolFact::TimedOut { .. }
         | ToolFact::Exited { .. } => None,
     };
     frame.into_iter().collect()

@@ -103,6 +103,7 @@ impl Codex {
         let pieces = std::mem::take(&mut said.pieces);
         let (text, display) = said.into_texts();
         Ok(StartTurn {
+            files: Vec::new(),
             changes: Box::new(Changes {
                 summary: summary.filter(|_| summary != known.settings.summary),
                 mode: mode.mode,
@@ -184,6 +185,7 @@ impl Codex {
         }
         let hears = self.listening.hears(steer.thread);
         let call = Call::StartTurn(StartTurn {
+            files: Vec::new(),
             changes: Box::default(),
             listen: (!hears).then(|| self.variant().audience()),
             images: steer.images.clone(),

@@ -200,6 +200,7 @@ impl CoworkSession {
             client_message_id: client_message_id.clone(),
         };
         let turn = StartTurn {
+            files: Vec::new(),
             changes: Box::default(),
             listen: None,
             images: Vec::new(),

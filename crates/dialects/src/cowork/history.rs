@@ -119,6 +119,7 @@ fn piece(fact: &Fact) -> Option<MessagePiece<'_>> {
             | ToolFact::Interacted { .. }
             | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. } => None,
         },
         Fact::Turn(_)

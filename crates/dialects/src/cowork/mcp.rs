@@ -18,9 +18,9 @@ pub use requests::McpPurpose;
 /// The snapshot of a reply that has one.
 pub fn servers_frame(session: &str, reply: McpReply) -> Result<Frame, Refusal> {
     match reply {
-        McpReply::Servers(snapshot) | McpReply::Migrated { now: snapshot, .. } => {
-            Ok(snapshot_frame(session, &snapshot))
-        }
+        McpReply::Servers(snapshot)
+        | McpReply::Migrated { now: snapshot, .. }
+        | McpReply::Installed { now: snapshot, .. } => Ok(snapshot_frame(session, &snapshot)),
         McpReply::Checked(_) | McpReply::Challenge(_) | McpReply::SignedIn { .. } => {
             Err(unexpected())
         }

@@ -22,7 +22,11 @@ impl CoworkSession {
         let purpose = match &call {
             SkillCall::List => CoworkPurpose::Skills,
             SkillCall::Read { .. } => CoworkPurpose::SkillContent,
-            SkillCall::SetEnabled { .. } | SkillCall::Delete { .. } => CoworkPurpose::ChangedSkills,
+            SkillCall::SetEnabled { .. }
+            | SkillCall::Delete { .. }
+            | SkillCall::Inspect
+            | SkillCall::CheckInstall
+            | SkillCall::Install(_) => CoworkPurpose::ChangedSkills,
         };
         let thread = self.thread();
         calls.make(out, purpose, Call::Skills { thread, call });

@@ -100,6 +100,7 @@ fn thread_changed(told: EventContext<'_>, what: &ThreadFact) -> Vec<Frame> {
         ThreadFact::Reverted { point } => thread::reverted(told.session, point),
         ThreadFact::Created { .. }
         | ThreadFact::Archived { .. }
+        | ThreadFact::Labelled { .. }
         | ThreadFact::StatusChanged { .. }
         | ThreadFact::Closed => Vec::new(),
     }
@@ -144,12 +145,17 @@ fn step(chunks: Chunks<'_>, what: &StepFact) -> Vec<Frame> {
         StepFact::Compacted { tokens_before, .. } => {
             vec![notes::compacted(session, *tokens_before)]
         }
-        StepFact::Informed { .. } | StepFact::Pruned { .. } => Vec::new(),
+        StepFact::Informed { .. }
+        | StepFact::Pruned { .. }
+        | StepFact::Retried { .. }
+        | StepFact::LimitReached { .. }
+        | StepFact::CompactionStarted => Vec::new(),
         StepFact::Delayed {
             attempt,
             delay_ms,
             error,
             discards,
+            agent: _,
         } => {
             let mut frames = vec![notes::delayed(session, *attempt, *delay_ms, error)];
             if *discards {
@@ -180,6 +186,7 @@ fn tool(chunks: Chunks<'_>, call: &ToolCall, what: &ToolFact) -> Vec<Frame> {
         | ToolFact::Interacted { .. }
         | ToolFact::JobEnded { .. }
         | ToolFact::Progressed { .. }
+        | ToolFact::TimedOut { .. }
         | ToolFact::Exited { .. } => Vec::new(),
     }
 }

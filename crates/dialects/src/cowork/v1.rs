@@ -180,6 +180,9 @@ impl Dialect for Cowork1 {
             | Notice::TracingChanged { .. }
             | Notice::Reload
             | Notice::WorkspaceChanged { .. }
+            | Notice::SkillsChanged { .. }
+            | Notice::McpChanged { .. }
+            | Notice::McpServerChanged { .. }
             | Notice::TreeChanged { .. } => {}
         }
     }

@@ -140,6 +140,7 @@ impl Diminuendo {
                 client_turn_id,
             } => {
                 let turn = StartTurn {
+                    files: Vec::new(),
                     changes: Box::default(),
                     listen: None,
                     images: Vec::new(),

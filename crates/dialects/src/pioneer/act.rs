@@ -9,6 +9,7 @@ use super::hear::{PioneerError, PioneerRequest};
 use super::history::HistoryQuery;
 use super::start::ThreadStart;
 use super::steps::{Goal, RequestStep, RunningRequest};
+use super::turn_log::{TimelineChoice, TurnForm};
 use super::turn_read::TurnRead;
 use super::wire::params::{PermissionRespondParams, ThreadHistoryParams, WorkspaceUpdateParams};
 use super::wire::permission::Resolution;
@@ -30,10 +31,15 @@ impl Pioneer {
         request: PioneerRequest,
     ) {
         let thread = None;
-        let running = RunningRequest { id, method, thread };
+        let bound_before = self.bound.clone();
+        let running = RunningRequest {
+            id,
+            method,
+            thread,
+            bound_before,
+        };
         let refused = match request {
             PioneerRequest::ThreadStart(params) => {
-                self.bind(&params.workspace_id);
                 self.begin_start(out, running, ThreadStart::new(*params));
                 return;
             }
@@ -74,7 +80,13 @@ impl Pioneer {
                 return;
             }
             PioneerRequest::TurnItems(params) => {
-                let read = TurnRead::Items(TurnId::new(params.turn_id));
+                let read = TurnRead::Log(TurnId::new(params.turn_id), TurnForm::Items);
+                self.find(out, running, params.thread_id, Goal::Turns(read));
+                return;
+            }
+            PioneerRequest::TurnTimeline(params) => {
+                let form = TurnForm::Timeline(TimelineChoice::of(&params));
+                let read = TurnRead::Log(TurnId::new(params.turn_id), form);
                 self.find(out, running, params.thread_id, Goal::Turns(read));
                 return;
             }
@@ -86,6 +98,7 @@ impl Pioneer {
                 self.call(out, &running, RequestStep::Library { include_hidden }, call);
                 return;
             }
+            PioneerRequest::Admin(request) => return self.administer(out, &running, request),
             PioneerRequest::ProviderList => return self.provider_list(out, &running),
             PioneerRequest::ProviderModelsList(params) => {
                 return self.provider_models(out, &running, params);
@@ -123,7 +136,10 @@ impl Pioneer {
                 id: WorkspaceId::new(params.workspace_id),
                 name: params.name,
                 make_current: params.make_current.unwrap_or(false),
-                directory: WorkspaceDirectory::Managed,
+                directory: match params.path {
+                    Some(path) => WorkspaceDirectory::Given(path.into()),
+                    None => WorkspaceDirectory::Managed,
+                },
             },
             PioneerRequest::WorkspaceSelect(params) => LibraryCall::SelectWorkspace {
                 id: WorkspaceId::new(params.workspace_id.trim()),
@@ -178,13 +194,16 @@ impl Pioneer {
         running: RunningRequest,
         params: WorkspaceUpdateParams,
     ) -> Result<(), (Id, PioneerError)> {
-        let Some(name) = params.name else {
+        if params.name.is_none() && params.is_active.is_none() {
             let message = "at least one workspace field is required";
             let wrong = PioneerError::params(&running.method, message);
             return Err((running.id, wrong));
-        };
-        let id = WorkspaceId::new(params.workspace_id.trim());
-        let call = Call::Library(LibraryCall::UpdateWorkspace { id, name });
+        }
+        let call = Call::Library(LibraryCall::UpdateWorkspace {
+            id: WorkspaceId::new(params.workspace_id.trim()),
+            name: params.name,
+            is_active: params.is_active,
+        });
         self.call(out, &running, WHOLE, call);
         Ok(())
     }

@@ -6,6 +6,7 @@ use vocabulary::{
 
 use super::history_read::HistoryReader;
 use super::steps::{Goal, RequestStep, RunningRequest};
+use super::turn_log::TurnForm;
 use super::turn_read::TurnRead;
 use super::wire::permission::PermissionRespondResponse;
 use super::wire::thread::{
@@ -31,6 +32,7 @@ impl Pioneer {
             Err(refusal) => self.refused(out, running, step, refusal),
         };
         if let Err(refusal) = done {
+            self.bound.clone_from(&running.bound_before);
             let wrong = refuse::wrong(&running.method, running.thread.as_deref(), &refusal);
             send_error(out, Some(&running.id), &wrong);
         }
@@ -66,9 +68,14 @@ impl Pioneer {
         match step {
             RequestStep::Start(start) => return self.start_answered(out, running, *start, reply),
             RequestStep::Provider(asked) => return asked.answer(out, id, reply),
+            RequestStep::Skills(asked) => return self.skills_answered(out, id, asked, reply),
+            RequestStep::Servers(asked) => return asked.answer(out, id, reply),
             RequestStep::Find(goal) => self.found(out, running, *reply.thread()?, goal),
             RequestStep::History(read) => self.history_page(out, running, *read, reply.events()?),
             RequestStep::Turns(read) => self.turn_page(out, running, read, *reply.turns()?),
+            RequestStep::TurnLog(read) => {
+                self.turn_log_page(out, running, *read, reply.events()?);
+            }
             RequestStep::TurnStart => {
                 let turn = reply.turn()?.turn;
                 let turn = items::running(&turn);
@@ -157,7 +164,7 @@ impl Pioneer {
                 self.read_history(out, running, HistoryReader::new(thread, wanted));
             }
             Goal::Turns(read) => {
-                if let TurnRead::One(_) | TurnRead::Items(_) = read {
+                if let TurnRead::One(_) | TurnRead::Log(_, TurnForm::Items) = read {
                     self.bind(thread.card.workspace.as_str());
                 }
                 self.read_turns(out, running, id, read);

@@ -6,15 +6,16 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::admin::{self, AdminRequest};
 use super::wire::params::{
     PermissionRespondParams, ProviderParams, ProviderSetApiKeyParams, ThreadFolderCreateParams,
     ThreadFolderDeleteParams, ThreadFolderMoveParams, ThreadGetParams, ThreadHistoryParams,
     ThreadMoveParams, ThreadStartParams, ThreadTreeParams, ThreadUnsubscribeParams, TurnParams,
     TurnStartParams, WorkspaceCreateParams, WorkspaceSelectParams, WorkspaceUpdateParams,
 };
+use super::wire::timeline::TurnTimelineParams;
 use crate::jsonrpc::{
-    self, INVALID_PARAMS, INVALID_REQUEST, Id, Incoming, METHOD_NOT_FOUND, Malformed,
-    NOT_SUPPORTED, PARSE_ERROR,
+    self, INVALID_PARAMS, INVALID_REQUEST, Id, Incoming, METHOD_NOT_FOUND, Malformed, PARSE_ERROR,
 };
 
 /// An error message repeats what a client sent, but not all of it.
@@ -40,11 +41,14 @@ pub enum PioneerRequest {
     TurnCancel(TurnParams),
     TurnGet(TurnParams),
     TurnItems(TurnParams),
+    TurnTimeline(TurnTimelineParams),
     PermissionRespond(PermissionRespondParams),
     ProviderList,
     ProviderModelsList(ProviderParams),
     ProviderSetApiKey(ProviderSetApiKeyParams),
     ProviderDeleteApiKey(ProviderParams),
+    /// Skills, uploads and MCP servers.
+    Admin(AdminRequest),
 }
 
 /// A request as it came.
@@ -78,18 +82,11 @@ impl PioneerError {
         }
     }
 
-    /// One of the protocol that this server has nothing for says why; any other is unknown.
-    fn method(method: &str) -> Self {
-        let mut groups = DECLINED.iter();
-        match groups.find(|(methods, _)| methods.contains(&method)) {
-            Some((_, why)) => Self {
-                code: NOT_SUPPORTED,
-                message: format!("{method} is not supported: {why}"),
-            },
-            None => Self {
-                code: METHOD_NOT_FOUND,
-                message: "method not found".to_owned(),
-            },
+    /// Of the protocol these are the tasks: a server without them knows no such method (Decision 10).
+    fn unknown_method() -> Self {
+        Self {
+            code: METHOD_NOT_FOUND,
+            message: "method not found".to_owned(),
         }
     }
 }
@@ -98,6 +95,19 @@ impl PioneerError {
 struct Versioned<'a> {
     #[serde(borrow)]
     jsonrpc: Option<Cow<'a, str>>,
+}
+
+/// Ids of the original: as its clients make them up.
+const STRICT_ID_CHARS: usize = 21;
+
+/// Whether an id is one that the original would take.
+pub fn is_strict(id: &Id) -> bool {
+    match id {
+        Id::Text(text) => {
+            text.len() == STRICT_ID_CHARS && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        }
+        Id::Number(_) => false,
+    }
 }
 
 /// The envelope. What is wrong with it is told without an id.
@@ -142,30 +152,38 @@ pub fn request(method: &str, params: Value) -> Result<PioneerRequest, PioneerErr
         "turn/cancel" => PioneerRequest::TurnCancel(parse(method, params)?),
         "turn/get" => PioneerRequest::TurnGet(parse(method, params)?),
         "turn/items" => PioneerRequest::TurnItems(parse(method, params)?),
+        "turn/timeline" => PioneerRequest::TurnTimeline(parse(method, params)?),
         "turn/permission/request/respond" => {
             PioneerRequest::PermissionRespond(parse(method, params)?)
         }
         "provider/list" => PioneerRequest::ProviderList,
         "provider/models/list" => PioneerRequest::ProviderModelsList(parse(method, params)?),
-        "provider/set_api_key" => PioneerRequest::ProviderSetApiKey(parse_key(method, params)?),
+        "provider/set_api_key" => {
+            let expected = "`provider` and `api_key` are required, both strings";
+            PioneerRequest::ProviderSetApiKey(parse_secret(method, params, expected)?)
+        }
         "provider/delete_api_key" => PioneerRequest::ProviderDeleteApiKey(parse(method, params)?),
-        _ => return Err(PioneerError::method(method)),
+        _ => match admin::request(method, params) {
+            Some(request) => PioneerRequest::Admin(request?),
+            None => return Err(PioneerError::unknown_method()),
+        },
     })
 }
 
-fn parse<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, PioneerError> {
+pub fn parse<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, PioneerError> {
     if !params.is_object() {
         return Err(PioneerError::params(method, "params must be an object"));
     }
     serde_json::from_value(params).map_err(|error| PioneerError::params(method, error))
 }
 
-/// What is wrong with a key is not said in the reader's words: they may repeat it.
-fn parse_key<T: DeserializeOwned>(method: &str, params: Value) -> Result<T, PioneerError> {
-    serde_json::from_value(params).map_err(|_| {
-        let message = "`provider` and `api_key` are required, both strings";
-        PioneerError::params(method, message)
-    })
+/// What is wrong with a secret is not said in the reader's words: they may repeat it.
+pub fn parse_secret<T: DeserializeOwned>(
+    method: &str,
+    params: Value,
+    expected: &str,
+) -> Result<T, PioneerError> {
+    serde_json::from_value(params).map_err(|_| PioneerError::params(method, expected))
 }
 
 /// Every method this build answers.
@@ -188,44 +206,10 @@ pub const BUILT: &[&str] = &[
     "turn/cancel",
     "turn/get",
     "turn/items",
+    "turn/timeline",
     "turn/permission/request/respond",
     "provider/list",
     "provider/models/list",
     "provider/set_api_key",
     "provider/delete_api_key",
-];
-
-/// Methods of the protocol that this server has nothing for, and why. Tasks are in no list: to clients
-/// of this protocol a server without them knows no such method.
-pub const DECLINED: &[(&[&str], &str)] = &[
-    (
-        &["turn/timeline"],
-        "thread/history and turn/items tell what happened",
-    ),
-    (
-        &[
-            "skills/list",
-            "skills/install",
-            "skills/update",
-            "skills/uninstall",
-            "skills/health",
-            "skills/upload/start",
-            "skills/upload/finish",
-            "skills/upload/abort",
-            "skills/policy/list",
-            "skills/policy/set",
-        ],
-        "skills are files; `dragoman skills` lists, makes and switches them",
-    ),
-    (
-        &[
-            "mcp/list",
-            "mcp/install",
-            "mcp/policy/set",
-            "mcp/server/restart",
-            "mcp/uninstall",
-            "mcp/server/details",
-        ],
-        "MCP servers are kept with `dragoman mcp`",
-    ),
 ];

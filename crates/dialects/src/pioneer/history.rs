@@ -1,17 +1,16 @@
 //! The log as this protocol's history.
 
-use vocabulary::{
-    Event, Fact, Item, ItemFact, ItemId, Seq, StepFact, ThreadCard, ToolEvent, ToolFact, TurnFact,
-    TurnId, TurnOutcome, UserInput,
-};
+use vocabulary::{Event, Fact, ItemFact, Seq, Subject, ThreadCard, ToolEvent, ToolFact};
 
-use super::items;
 use super::wire::history::{
-    Input, ThreadHistoryEvent, ThreadHistoryEventPayload as Payload, TurnItemEvent, Whose,
+    ThreadHistoryEvent, ThreadHistoryEventPayload as Payload, TurnItemEvent, Whose,
 };
-use super::wire::item::TurnItem;
-use super::wire::turn::ItemDeltaStream;
-use crate::images;
+use super::wire::timeline::TimelineLane;
+
+mod payloads;
+mod said;
+
+use payloads::payloads;
 
 /// One fact makes at most this many history events; each has a number of its own.
 const EVENTS_PER_FACT: i64 = 4;
@@ -114,10 +113,11 @@ fn numbered<'a>(
     };
     let mut found = Vec::new();
     for event in log {
-        let Some((turn, payloads)) = payloads(card, &whose, &event.fact) else {
+        let Some((turn, payloads)) = payloads(card, &whose, event) else {
             continue;
         };
         let over = base(event.seq);
+        let (lane, child_of) = lane(&event.fact);
         let began = began(&event.fact).map(base).filter(|began| *began > after);
         for (place, payload) in (over..).zip(payloads) {
             let sequence = match (place == over, began) {
@@ -131,12 +131,30 @@ fn numbered<'a>(
                     sequence,
                     created_at: event.at.seconds(),
                     payload,
+                    lane,
+                    child_of,
                 },
             });
         }
     }
     found.sort_by_key(|each| each.event.sequence);
     found
+}
+
+/// What a sub-agent does is a child's, and so is what it gives its caller.
+fn lane(fact: &Fact) -> (TimelineLane, Option<&str>) {
+    let Fact::Tool(ToolEvent { call, what, .. }) = fact else {
+        return (TimelineLane::Parent, None);
+    };
+    let is_agent = matches!(call.subject, Subject::Agent { .. });
+    match (&call.agent, what) {
+        (Some(agent), _) if is_agent => (TimelineLane::ChildAgent, Some(agent.parent.as_str())),
+        (Some(agent), _) => (TimelineLane::ChildTool, Some(agent.parent.as_str())),
+        (None, ToolFact::Finished { .. }) if is_agent => {
+            (TimelineLane::ChildResult, Some(call.item.as_str()))
+        }
+        (None, _) => (TimelineLane::Parent, None),
+    }
 }
 
 fn base(seq: Seq) -> i64 {
@@ -166,180 +184,41 @@ fn end_before_what_is_written(found: &mut Vec<Numbered<'_>>) {
     }
 }
 
+/// Whether it is about the items of a turn rather than the turn itself.
+fn is_of_items(payload: &Payload<'_>) -> bool {
+    match payload {
+        Payload::TurnStarted { .. }
+        | Payload::TurnCompleted { .. }
+        | Payload::TurnFailed { .. } => false,
+        Payload::ItemStarted { .. }
+        | Payload::ItemDelta { .. }
+        | Payload::ItemCompleted { .. }
+        | Payload::ItemUpdated { .. }
+        | Payload::ItemTimeoutDetected { .. }
+        | Payload::ItemRecoveryOpened { .. }
+        | Payload::ItemRetryScheduled { .. }
+        | Payload::ItemRetryAttemptStarted { .. }
+        | Payload::ItemRecoverySucceeded { .. }
+        | Payload::ItemRecoveryExhausted { .. }
+        | Payload::TurnToolLoopBudgetExceeded { .. } => true,
+    }
+}
+
 /// Those of one turn that are about its items.
-pub fn items_of<'a>(events: Vec<ThreadHistoryEvent<'a>>, turn: &str) -> Vec<TurnItemEvent<'a>> {
-    let of_turn = events.into_iter().filter(|event| event.turn_id == turn);
-    of_turn
-        .filter(|event| match event.payload {
-            Payload::ItemStarted { .. }
-            | Payload::ItemDelta { .. }
-            | Payload::ItemCompleted { .. } => true,
-            Payload::TurnStarted { .. }
-            | Payload::TurnCompleted { .. }
-            | Payload::TurnFailed { .. } => false,
-        })
-        .map(|event| TurnItemEvent {
+pub fn items_of<'a>(
+    mut events: Vec<ThreadHistoryEvent<'a>>,
+    turn: &str,
+) -> Vec<ThreadHistoryEvent<'a>> {
+    events.retain(|event| event.turn_id == turn && is_of_items(&event.payload));
+    events
+}
+
+impl<'a> From<ThreadHistoryEvent<'a>> for TurnItemEvent<'a> {
+    fn from(event: ThreadHistoryEvent<'a>) -> Self {
+        Self {
             sequence: event.sequence,
             created_at: event.created_at,
             payload: event.payload,
-        })
-        .collect()
-}
-
-fn said_input(input: &UserInput) -> Vec<Input<'_>> {
-    let text = Input::Text {
-        text: &input.text,
-        text_elements: [],
-    };
-    let pictures = input.images.iter().map(|image| match images::show(image) {
-        images::ImageLink::Url(url) => Input::Image { url },
-        images::ImageLink::Path(path) => Input::LocalImage { path },
-    });
-    std::iter::once(text).chain(pictures).collect()
-}
-
-/// The payloads of one turn's item.
-struct OfTurn<'a> {
-    whose: Whose<'a>,
-    turn: &'a TurnId,
-}
-
-impl<'a> OfTurn<'a> {
-    fn started(&self, item: TurnItem<'a>) -> Payload<'a> {
-        Payload::ItemStarted {
-            whose: self.whose.clone(),
-            turn_id: self.turn.as_str(),
-            item,
         }
-    }
-
-    fn completed(&self, item: TurnItem<'a>) -> Payload<'a> {
-        Payload::ItemCompleted {
-            whose: self.whose.clone(),
-            turn_id: self.turn.as_str(),
-            item,
-        }
-    }
-
-    fn whole(&self, item: TurnItem<'a>) -> Vec<Payload<'a>> {
-        vec![self.started(item.clone()), self.completed(item)]
-    }
-
-    fn delta(&self, item: &'a ItemId, delta: &'a str, stream: ItemDeltaStream) -> Payload<'a> {
-        Payload::ItemDelta {
-            whose: self.whose.clone(),
-            turn_id: self.turn.as_str(),
-            item_id: item.as_str(),
-            delta,
-            stream,
-        }
-    }
-}
-
-fn payloads<'a>(
-    card: &'a ThreadCard,
-    whose: &Whose<'a>,
-    fact: &'a Fact,
-) -> Option<(&'a TurnId, Vec<Payload<'a>>)> {
-    let of = |turn: &'a TurnId| OfTurn {
-        whose: whose.clone(),
-        turn,
-    };
-    match fact {
-        Fact::Turn(what) => turn_payloads(whose, what),
-        Fact::Step {
-            tag,
-            what:
-                StepFact::Compacted {
-                    item,
-                    summary,
-                    tokens_before,
-                    kept: _,
-                },
-        } => {
-            let item = items::compacted(item, summary, *tokens_before);
-            Some((&tag.turn, of(&tag.turn).whole(item)))
-        }
-        Fact::Item {
-            tag,
-            item,
-            what: ItemFact::Finished { body, .. },
-            ..
-        } if !is_silent(body) => {
-            let of = of(&tag.turn);
-            let (written, text, stream) = items::written(item, body)?;
-            let payloads = vec![
-                of.started(items::unwritten(item, body)?),
-                of.delta(item, text, stream),
-                of.completed(written),
-            ];
-            Some((&tag.turn, payloads))
-        }
-        Fact::Tool(ToolEvent { tag, call, what }) => {
-            let of = of(&tag.turn);
-            let payloads = match what {
-                ToolFact::Planned { .. } => vec![of.started(items::call_started(card, call))],
-                ToolFact::Finished { outcome, .. } => {
-                    let output = items::output(outcome);
-                    let output = output.map(|(text, stream)| of.delta(&call.item, text, stream));
-                    let ended = of.completed(items::call_ended(card, call, outcome));
-                    output.into_iter().chain([ended]).collect()
-                }
-                ToolFact::Reached
-                | ToolFact::Started
-                | ToolFact::Wrote { .. }
-                | ToolFact::Interacted { .. }
-                | ToolFact::JobEnded { .. }
-                | ToolFact::Progressed { .. }
-                | ToolFact::Exited { .. } => return None,
-            };
-            Some((&tag.turn, payloads))
-        }
-        Fact::Step { .. }
-        | Fact::Item { .. }
-        | Fact::Thread(_)
-        | Fact::Ask { .. }
-        | Fact::Files(_)
-        | Fact::Note(_) => None,
-    }
-}
-
-/// A thought that its provider keeps to itself.
-fn is_silent(body: &Item) -> bool {
-    matches!(body, Item::Reasoning { text, .. } if text.is_empty())
-}
-
-fn turn_payloads<'a>(
-    whose: &Whose<'a>,
-    what: &'a TurnFact,
-) -> Option<(&'a TurnId, Vec<Payload<'a>>)> {
-    let said = |turn: &'a TurnId, input: &'a UserInput| {
-        let whose = whose.clone();
-        OfTurn { whose, turn }.whole(items::user_message(input))
-    };
-    match what {
-        TurnFact::Started { turn, input, .. } => {
-            let begun = Payload::TurnStarted {
-                whose: whose.clone(),
-                turn: items::running(turn),
-                input: said_input(input),
-            };
-            let payloads = std::iter::once(begun).chain(said(turn, input));
-            Some((turn, payloads.collect()))
-        }
-        TurnFact::Steered { turn, input, .. } => Some((turn, said(turn, input))),
-        TurnFact::Finished { turn, outcome, .. } => {
-            let (whose, ended) = (whose.clone(), items::ended(turn, outcome));
-            let payload = match outcome {
-                TurnOutcome::Completed | TurnOutcome::Cancelled => {
-                    Payload::TurnCompleted { whose, turn: ended }
-                }
-                TurnOutcome::Failed(_) => Payload::TurnFailed { whose, turn: ended },
-            };
-            Some((turn, vec![payload]))
-        }
-        TurnFact::SteerPlaced { .. }
-        | TurnFact::PlanChanged { .. }
-        | TurnFact::UsageAdded { .. } => None,
     }
 }

@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use vocabulary::{Folder, Status, Thread, ThreadCard, ThreadId, Tree, Workspace, WorkspaceChange};
+use vocabulary::{
+    Folder, Status, Thread, ThreadCard, ThreadId, Tree, TreeThread, VISIBILITY_LABEL, Workspace,
+    WorkspaceChange, WorkspaceDirectory,
+};
 
 use super::wire::params::ThreadStartParams;
 use super::wire::thread::{
@@ -19,7 +22,6 @@ use super::wire::workspace::{
 };
 
 const ORIGIN_KIND: &str = "origin_kind";
-const SIDEBAR_VISIBILITY: &str = "sidebar_visibility";
 const AGENT_NICKNAME: &str = "agent_nickname";
 const AGENT_ROLE: &str = "agent_role";
 
@@ -39,6 +41,10 @@ pub fn workspace(workspace: &Workspace) -> WireWorkspace<'_> {
         is_current: workspace.is_current,
         created_at: workspace.created_at.seconds(),
         updated_at: workspace.updated_at.seconds(),
+        path: match &workspace.directory {
+            WorkspaceDirectory::Given(path) => Some(path.to_string_lossy()),
+            WorkspaceDirectory::Managed => None,
+        },
     }
 }
 
@@ -62,7 +68,8 @@ pub fn thread(thread: &Thread) -> WireThread<'_> {
 
 pub fn with_turns<'a>(thread: &'a Thread, turns: Vec<Turn<'a>>) -> WireThread<'a> {
     let title = thread.title.text.as_str();
-    let label = |name: &str| thread.labels.get(name).map(String::as_str);
+    let labels = &thread.labels;
+    let label = |name: &str| labels.get(name).map(String::as_str);
     WireThread {
         workspace_id: thread.card.workspace.as_str(),
         id: wire_id(&thread.card),
@@ -75,7 +82,7 @@ pub fn with_turns<'a>(thread: &'a Thread, turns: Vec<Turn<'a>>) -> WireThread<'a
         updated_at: thread.updated_at.seconds(),
         status: thread_status(thread.status),
         origin_kind: label(ORIGIN_KIND).and_then(read_word).unwrap_or_default(),
-        sidebar_visibility: visibility(thread),
+        sidebar_visibility: visibility(labels, thread.archived),
         agent_nickname: label(AGENT_NICKNAME),
         agent_role: label(AGENT_ROLE),
         turns,
@@ -83,9 +90,9 @@ pub fn with_turns<'a>(thread: &'a Thread, turns: Vec<Turn<'a>>) -> WireThread<'a
 }
 
 /// An archived thread is out of sight, which is what this protocol calls hidden.
-fn visibility(thread: &Thread) -> ThreadSidebarVisibility {
-    let label = thread.labels.get(SIDEBAR_VISIBILITY);
-    match thread.archived {
+fn visibility(labels: &BTreeMap<String, String>, archived: bool) -> ThreadSidebarVisibility {
+    let label = labels.get(VISIBILITY_LABEL);
+    match archived {
         true => ThreadSidebarVisibility::Hidden,
         false => label.and_then(|word| read_word(word)).unwrap_or_default(),
     }
@@ -102,13 +109,20 @@ pub fn thread_status(status: Status) -> ThreadStatus {
     }
 }
 
-/// What a new thread is labelled with; defaults need no label.
+/// Labels are as long as names may be.
+const LABEL_CHARS_MAX: usize = 200;
+
+fn cut(label: &str) -> String {
+    label.chars().take(LABEL_CHARS_MAX).collect()
+}
+
+/// What a thread is labelled with; defaults need no label.
 pub fn labels(params: &ThreadStartParams) -> BTreeMap<String, String> {
     let labels = [
         (ORIGIN_KIND, params.origin_kind.and_then(word)),
-        (SIDEBAR_VISIBILITY, params.sidebar_visibility.and_then(word)),
-        (AGENT_NICKNAME, params.agent_nickname.clone()),
-        (AGENT_ROLE, params.agent_role.clone()),
+        (VISIBILITY_LABEL, params.sidebar_visibility.and_then(word)),
+        (AGENT_NICKNAME, params.agent_nickname.as_deref().map(cut)),
+        (AGENT_ROLE, params.agent_role.as_deref().map(cut)),
     ];
     let given = labels.into_iter();
     given
@@ -138,11 +152,40 @@ pub fn folder(folder: &Folder) -> ThreadFolder<'_> {
     }
 }
 
+fn tree_id(thread: &TreeThread) -> Cow<'_, str> {
+    match &thread.client_id {
+        Some(id) => Cow::Borrowed(id),
+        None => Cow::Owned(thread.id.to_string()),
+    }
+}
+
+fn in_tree<'a>(workspace: &'a str, thread: &'a TreeThread) -> WireThread<'a> {
+    let labels = &thread.labels;
+    let label = |name: &str| labels.get(name).map(String::as_str);
+    WireThread {
+        workspace_id: workspace,
+        id: tree_id(thread),
+        name: Some(thread.title.as_str()).filter(|title| !title.is_empty()),
+        preview: &thread.preview,
+        mode: thread.mode.into(),
+        model: &thread.model.model,
+        model_provider: &thread.model.provider,
+        created_at: thread.created_at.seconds(),
+        updated_at: thread.updated_at.seconds(),
+        status: thread_status(thread.status),
+        origin_kind: label(ORIGIN_KIND).and_then(read_word).unwrap_or_default(),
+        sidebar_visibility: visibility(labels, thread.archived),
+        agent_nickname: label(AGENT_NICKNAME),
+        agent_role: label(AGENT_ROLE),
+        turns: Vec::new(),
+    }
+}
+
 pub fn tree(tree: &Tree, include_hidden: bool) -> ThreadTreeResponse<'_> {
     let names: HashMap<ThreadId, Cow<'_, str>> = tree
         .threads
         .iter()
-        .map(|each| (each.card.id, wire_id(&each.card)))
+        .map(|each| (each.id, tree_id(each)))
         .collect();
     let placement = |placed: &'_ vocabulary::Placement| names.get(&placed.thread).cloned();
     let placements = tree.placements.iter().filter_map(|placed| {
@@ -157,9 +200,11 @@ pub fn tree(tree: &Tree, include_hidden: bool) -> ThreadTreeResponse<'_> {
     let shown = |each: &WireThread<'_>| {
         include_hidden || each.sidebar_visibility == ThreadSidebarVisibility::Visible
     };
+    let workspace = tree.workspace.as_str();
+    let threads = tree.threads.iter().map(|each| in_tree(workspace, each));
     ThreadTreeResponse {
         workspace_id: tree.workspace.as_str(),
-        threads: tree.threads.iter().map(thread).filter(shown).collect(),
+        threads: threads.filter(shown).collect(),
         folders: tree.folders.iter().map(folder).collect(),
         placements,
     }

@@ -10,7 +10,9 @@ use super::steps::{RequestStep, RunningRequest};
 use super::subscription::Subscription;
 use super::tell::notification;
 use super::wire::params::ThreadStartParams;
-use super::wire::thread::{SandboxPolicy, ThreadMode, ThreadResponse, ThreadStartResponse};
+use super::wire::thread::{
+    SandboxMode, ThreadMode, ThreadResponse, ThreadSandbox, ThreadStartResponse,
+};
 use super::{Pioneer, models, respond, send_error, show};
 use crate::{Action, Frame};
 
@@ -45,7 +47,10 @@ impl ThreadStart {
     fn changes_of(&self, thread: &Thread) -> Changes {
         let known = &thread.settings;
         let changes = self.changes(Some(&known.model));
+        let mut labels = show::labels(&self.params);
+        labels.retain(|name, value| thread.labels.get(name) != Some(value));
         Changes {
+            labels,
             // A thread that plans is an agent's, and goes on planning.
             mode: changes
                 .mode
@@ -108,7 +113,7 @@ impl Pioneer {
             StartStep::Finding if refusal.why == Why::UnknownThread => {
                 start.at = StartStep::Selecting;
                 let call = Call::Library(LibraryCall::SelectWorkspace {
-                    id: WorkspaceId::new(start.params.workspace_id.as_str()),
+                    id: WorkspaceId::new(start.params.workspace_id.trim()),
                     make_current: false,
                 });
                 self.go_on_starting(out, running, start, call);
@@ -175,7 +180,7 @@ impl Pioneer {
             ephemeral: false,
             instructions: None,
             client_id: Some(params.thread_id.clone()),
-            workspace: Some(WorkspaceId::new(params.workspace_id.as_str())),
+            workspace: Some(WorkspaceId::new(params.workspace_id.trim())),
             directory: None,
             title: name(params),
             labels: show::labels(params),
@@ -250,7 +255,7 @@ impl Pioneer {
     }
 
     fn say_started(
-        &self,
+        &mut self,
         out: &mut Vec<Action>,
         running: &RunningRequest,
         id: ThreadId,
@@ -259,9 +264,15 @@ impl Pioneer {
         let Some(subscription) = self.subscriptions.get(&id) else {
             return;
         };
+        // Not before: a workspace that is not there binds nobody.
+        self.bound = Some(subscription.thread.card.workspace.clone());
         let response = ThreadStartResponse {
             thread: show::thread(&subscription.thread),
-            sandbox: SandboxPolicy::default(),
+            sandbox: ThreadSandbox {
+                mode: SandboxMode::FullAccess,
+                held: subscription.sandbox.holds,
+                network: subscription.sandbox.network,
+            },
         };
         respond(out, &running.id, &response);
         let thread = show::thread(&subscription.thread);

@@ -3,11 +3,14 @@
 use super::history::HistoryQuery;
 use super::history_read::HistoryReader;
 use super::providers::ProviderQuery;
+use super::servers::ServersQuery;
+use super::skills::SkillsQuery;
 use super::start::ThreadStart;
+use super::turn_log::TurnLogReader;
 use super::turn_read::TurnRead;
 use super::wire::permission::Resolution;
 use crate::jsonrpc::Id;
-use vocabulary::Thread;
+use vocabulary::{Thread, WorkspaceId};
 
 /// A request that is answered later.
 #[derive(Clone)]
@@ -16,6 +19,8 @@ pub struct RunningRequest {
     pub method: String,
     /// The thread as the client named it, where that has to be found first.
     pub thread: Option<String>,
+    /// The workspace of the connection before it: who is refused stays where they were.
+    pub bound_before: Option<WorkspaceId>,
 }
 
 pub enum RequestStep {
@@ -31,8 +36,12 @@ pub enum RequestStep {
     History(Box<HistoryReader>),
     /// A page of its turns.
     Turns(TurnRead),
+    /// A page of what the log has of one of them.
+    TurnLog(Box<TurnLogReader>),
     TurnStart,
     Provider(ProviderQuery),
+    Skills(SkillsQuery),
+    Servers(ServersQuery),
     Cancel {
         thread: Box<Thread>,
         turn: String,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use vocabulary::{
     Answer, Approval, ApprovalAnswer, Ask, AskFact, AskId, AskKind, Closing, Event, Fact, Question,
-    Status, Thread, ThreadFact, ThreadView, ToolCall, ToolEvent, ToolFact, TurnFact,
+    SandboxInForce, Status, Thread, ThreadFact, ThreadView, ToolCall, ToolEvent, ToolFact,
+    TurnFact,
 };
 
 use super::show;
@@ -20,6 +21,8 @@ pub struct Subscription {
     /// As it was last told.
     pub thread: Thread,
     pub asks: BTreeMap<AskId, Ask>,
+    /// What held its commands when it was subscribed to.
+    pub sandbox: SandboxInForce,
 }
 
 impl Subscription {
@@ -27,6 +30,7 @@ impl Subscription {
         let asks = view.asks.iter();
         Self {
             thread: view.thread.clone(),
+            sandbox: view.sandbox,
             asks: asks.map(|open| (open.ask.id, open.ask.clone())).collect(),
         }
     }
@@ -111,6 +115,8 @@ impl Subscription {
             thread.settings = settings.clone();
         } else if let Fact::Thread(ThreadFact::Archived { archived }) = event.fact {
             thread.archived = archived;
+        } else if let Fact::Thread(ThreadFact::Labelled { labels }) = &event.fact {
+            thread.labels.clone_from(labels);
         } else if let Fact::Thread(ThreadFact::Reset) = event.fact {
             thread.preview.clear();
         } else if let Fact::Thread(ThreadFact::Reverted { point }) = &event.fact {

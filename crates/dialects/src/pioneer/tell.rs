@@ -7,12 +7,21 @@
 use serde::Serialize;
 use vocabulary::{
     Event, Fact, Growth, ItemFact, ItemId, Opening, OutputStream, StepFact, StreamTag, ThreadCard,
-    ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome,
+    Timestamp, ToolEvent, ToolFact, TurnFact, TurnId, TurnOutcome,
 };
 
 use super::items;
+use super::loop_limit::LoopLimit;
+use super::recovery::{self, RecoveredItem, RecoveryNews};
 use super::show::wire_id;
 use super::wire::item::TurnItem;
+use super::wire::recovery::{
+    ContextCompressingNotification, InTurn, ItemRecoveryExhaustedNotification,
+    ItemRecoveryOpenedNotification, ItemRetryNotification, ItemRetryScheduledNotification,
+    ItemTimeoutDetectedNotification, RecoveryAction, RecoveryTrigger,
+    ToolLoopBudgetExceededNotification, TurnItemType,
+};
+use super::wire::timeline::{TimelineChangeReason, TurnTimelineChangedNotification};
 use super::wire::turn::{
     ContextCompressedNotification, ItemDeltaNotification, ItemDeltaStream, ItemNotification, Turn,
     TurnNotification,
@@ -21,7 +30,9 @@ use crate::Frame;
 use crate::jsonrpc::VersionField;
 
 const COMMAND_OUTPUT: &str = "item/command_execution/output_delta";
+const FILE_OUTPUT: &str = "item/file_change/output_delta";
 const TOOL_PROGRESS: &str = "item/tool/progress";
+const COMPRESSING: &str = "What was said before is being summarised for the model.";
 
 /// Spells the notifications of one thread.
 struct Teller<'a> {
@@ -39,14 +50,40 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
         workspace_id: card.workspace.as_str(),
         thread_id: &id,
     };
-    match &event.fact {
+    let mut frames = match &event.fact {
         Fact::Item {
             tag, item, what, ..
         } => teller.written(&tag.turn, item, what),
         Fact::Turn(what) => teller.turn_changed(what),
-        Fact::Step { tag, what } => teller.step(tag, what),
+        Fact::Step { tag, what } => teller.step(tag, event.at, what),
         Fact::Tool(tool) => teller.called(card, tool),
         Fact::Thread(_) | Fact::Ask { .. } | Fact::Files(_) | Fact::Note(_) => Vec::new(),
+    };
+    if let Some(turn) = timeline_of(&event.fact).filter(|_| !frames.is_empty()) {
+        frames.push(teller.timeline_changed(turn));
+    }
+    frames
+}
+
+/// The turn whose timeline a fact makes longer: by what is kept, as it is read again.
+fn timeline_of(fact: &Fact) -> Option<&TurnId> {
+    match fact {
+        Fact::Item {
+            tag,
+            what: ItemFact::Finished { .. },
+            ..
+        } => Some(&tag.turn),
+        Fact::Turn(TurnFact::Started { turn, .. } | TurnFact::Steered { turn, .. }) => Some(turn),
+        Fact::Step { tag, .. } if fact.durable() => Some(&tag.turn),
+        Fact::Tool(tool) if fact.durable() => Some(&tool.tag.turn),
+        Fact::Item { .. }
+        | Fact::Turn(_)
+        | Fact::Step { .. }
+        | Fact::Tool(_)
+        | Fact::Thread(_)
+        | Fact::Ask { .. }
+        | Fact::Files(_)
+        | Fact::Note(_) => None,
     }
 }
 
@@ -102,7 +139,7 @@ impl Teller<'_> {
         }
     }
 
-    fn step(&self, tag: &StreamTag, what: &StepFact) -> Vec<Frame> {
+    fn step(&self, tag: &StreamTag, at: Timestamp, what: &StepFact) -> Vec<Frame> {
         match what {
             StepFact::Compacted {
                 item,
@@ -120,14 +157,33 @@ impl Teller<'_> {
                 frames.push(notification("context/compressed", &params));
                 frames
             }
-            StepFact::Delayed {
-                attempt,
-                delay_ms,
-                error,
-                ..
+            StepFact::CompactionStarted => {
+                let params = ContextCompressingNotification {
+                    thread_id: self.thread_id,
+                    turn_id: tag.turn.as_str(),
+                    message: COMPRESSING,
+                };
+                vec![notification("context/compressing", &params)]
+            }
+            StepFact::Delayed { .. } | StepFact::Retried { .. } => {
+                let news = recovery::news(tag, at, what).into_iter();
+                news.map(|news| self.recovery(&tag.turn, news)).collect()
+            }
+            StepFact::LimitReached {
+                kind,
+                limit,
+                observed,
             } => {
-                let item = items::delayed(tag, *attempt, *delay_ms, error);
-                self.whole(&tag.turn, item)
+                let told = LoopLimit::from(*kind);
+                let params = ToolLoopBudgetExceededNotification {
+                    within: self.within(&tag.turn),
+                    limit_kind: told.kind,
+                    limit: *limit,
+                    observed: *observed,
+                    action: told.action,
+                    reason: told.reason,
+                };
+                vec![notification("turn/tool_loop/budget_exceeded", &params)]
             }
             StepFact::Started
             | StepFact::Pruned { .. }
@@ -146,15 +202,44 @@ impl Teller<'_> {
             ToolFact::Planned { .. } => {
                 self.item("item/started", turn, items::call_started(card, call))
             }
-            ToolFact::Finished { outcome, .. } => {
-                let ended = items::call_ended(card, call, outcome);
-                self.item("item/completed", turn, ended)
+            ToolFact::Finished {
+                outcome,
+                duration_ms,
+            } => {
+                let ended = items::call_ended(card, call, outcome, *duration_ms);
+                let ended = self.item("item/completed", turn, ended);
+                // A write is told when it is done, as history has it.
+                let written = items::outputs(outcome).into_iter();
+                let written = written.filter(|(_, stream)| *stream == ItemDeltaStream::FileChange);
+                let written = written
+                    .map(|(text, stream)| self.delta(FILE_OUTPUT, turn, &call.item, text, stream));
+                return written.chain([ended]).collect();
+            }
+            // What it left running has ended: its item is told anew.
+            ToolFact::JobEnded { outcome } => {
+                let ended = items::call_ended(card, call, outcome, None);
+                self.item("item/updated", turn, ended)
+            }
+            ToolFact::TimedOut { by, .. } => {
+                let params = ItemTimeoutDetectedNotification {
+                    within: self.within(turn),
+                    item_id: call.item.as_str(),
+                    item_type: items::item_type(call),
+                    attempt_number: 1,
+                    reason: (*by).into(),
+                };
+                notification("item/timeout_detected", &params)
             }
             ToolFact::Wrote { stream, delta } => {
-                let (method, stream) = match (call.is_command(), stream) {
-                    (true, OutputStream::Stdout) => (COMMAND_OUTPUT, ItemDeltaStream::Stdout),
-                    (true, OutputStream::Stderr) => (COMMAND_OUTPUT, ItemDeltaStream::Stderr),
-                    (false, _) => (TOOL_PROGRESS, ItemDeltaStream::ToolProgress),
+                let (method, stream) = match (items::item_type(call), stream) {
+                    (TurnItemType::CommandExecution, OutputStream::Stdout) => {
+                        (COMMAND_OUTPUT, ItemDeltaStream::Stdout)
+                    }
+                    (TurnItemType::CommandExecution, OutputStream::Stderr) => {
+                        (COMMAND_OUTPUT, ItemDeltaStream::Stderr)
+                    }
+                    (TurnItemType::FileChange, _) => (FILE_OUTPUT, ItemDeltaStream::FileChange),
+                    (_, _) => (TOOL_PROGRESS, ItemDeltaStream::ToolProgress),
                 };
                 self.delta(method, turn, &call.item, delta, stream)
             }
@@ -167,9 +252,98 @@ impl Teller<'_> {
             ToolFact::Reached
             | ToolFact::Started
             | ToolFact::Interacted { .. }
-            | ToolFact::JobEnded { .. }
             | ToolFact::Exited { .. } => return Vec::new(),
         }]
+    }
+
+    fn within<'b>(&'b self, turn: &'b TurnId) -> InTurn<'b> {
+        InTurn {
+            workspace_id: self.workspace_id,
+            thread_id: self.thread_id,
+            turn_id: turn.as_str(),
+        }
+    }
+
+    fn timeline_changed(&self, turn: &TurnId) -> Frame {
+        let params = TurnTimelineChangedNotification {
+            workspace_id: self.workspace_id,
+            thread_id: self.thread_id,
+            turn_id: turn.as_str(),
+            reason: TimelineChangeReason::ParentTurnChanged,
+        };
+        notification("turn/timeline/changed", &params)
+    }
+
+    fn recovery(&self, turn: &TurnId, news: RecoveryNews<'_>) -> Frame {
+        let within = self.within(turn);
+        match news {
+            RecoveryNews::ItemStarted(item) => self.item("item/started", turn, item),
+            RecoveryNews::ItemUpdated(item) => self.item("item/updated", turn, item),
+            RecoveryNews::ItemCompleted(item) => self.item("item/completed", turn, item),
+            RecoveryNews::Opened { of, attempt } => {
+                let params = ItemRecoveryOpenedNotification {
+                    within,
+                    item_id: of.id,
+                    item_type: of.kind,
+                    recovery_job_id: of.job,
+                    trigger: RecoveryTrigger::ProviderError,
+                    action: RecoveryAction::RetryWithBackoff,
+                    attempt_number: attempt,
+                };
+                notification("item/recovery_opened", &params)
+            }
+            RecoveryNews::Scheduled {
+                of,
+                attempt,
+                at,
+                reason,
+            } => {
+                let params = ItemRetryScheduledNotification {
+                    within,
+                    item_id: of.id,
+                    item_type: of.kind,
+                    recovery_job_id: of.job,
+                    attempt_number: attempt,
+                    next_run_at_unix: at,
+                    reason,
+                };
+                notification("item/retry_scheduled", &params)
+            }
+            RecoveryNews::AttemptStarted { of, attempt } => {
+                self.retry("item/retry_attempt_started", turn, of, attempt)
+            }
+            RecoveryNews::Succeeded { of, attempt } => {
+                self.retry("item/recovery_succeeded", turn, of, attempt)
+            }
+            RecoveryNews::Exhausted {
+                of,
+                attempt,
+                status,
+                error,
+            } => {
+                let params = ItemRecoveryExhaustedNotification {
+                    within,
+                    item_id: of.id,
+                    item_type: of.kind,
+                    recovery_job_id: of.job,
+                    attempt_number: attempt,
+                    status,
+                    error_message: error,
+                };
+                notification("item/recovery_exhausted", &params)
+            }
+        }
+    }
+
+    fn retry(&self, method: &str, turn: &TurnId, of: RecoveredItem<'_>, attempt: u32) -> Frame {
+        let params = ItemRetryNotification {
+            within: self.within(turn),
+            item_id: of.id,
+            item_type: of.kind,
+            recovery_job_id: of.job,
+            attempt_number: attempt,
+        };
+        notification(method, &params)
     }
 
     fn turn(&self, method: &str, turn: Turn<'_>) -> Frame {

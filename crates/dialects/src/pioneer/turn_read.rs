@@ -1,11 +1,12 @@
-//! Turns of a thread, found by its index: `thread/get`, `turn/get` and `turn/items`.
+//! Turns of a thread, found by its index: `thread/get` and `turn/get`.
 
-use vocabulary::{Call, Event, IndexedTurn, ThreadId, TurnId, TurnPage, TurnSelection};
+use vocabulary::{Call, IndexedTurn, ThreadId, TurnId, TurnPage, TurnSelection};
 
 use super::steps::{RequestStep, RunningRequest};
+use super::turn_log::{TurnForm, TurnLogReader};
 use super::wire::thread::ThreadResponse;
-use super::wire::turn::{TurnItemsResponse, TurnResponse};
-use super::{Pioneer, history, items, respond, send_error, show};
+use super::wire::turn::TurnResponse;
+use super::{Pioneer, items, respond, send_error, show};
 use crate::Action;
 use crate::pioneer::hear::PioneerError;
 
@@ -17,24 +18,23 @@ pub enum TurnRead {
     All(Vec<IndexedTurn>),
     One(TurnId),
     /// One with what happened in it.
-    Items(TurnId),
+    Log(TurnId, TurnForm),
 }
 
 impl TurnRead {
     fn next_page(&self, thread: ThreadId) -> Call {
-        let (selection, entries) = match self {
+        let selection = match self {
             TurnRead::All(known) => {
                 let last = known.last().map_or(0, |turn| turn.number);
-                (TurnSelection::After(last), false)
+                TurnSelection::After(last)
             }
-            TurnRead::One(turn) => (TurnSelection::One(turn.clone()), false),
-            TurnRead::Items(turn) => (TurnSelection::One(turn.clone()), true),
+            TurnRead::One(turn) | TurnRead::Log(turn, _) => TurnSelection::One(turn.clone()),
         };
         Call::ReadTurns {
             thread,
             selection,
             limit: TURNS_PER_PAGE,
-            entries,
+            entries: false,
         }
     }
 }
@@ -73,9 +73,12 @@ impl Pioneer {
                 Some(found) => one(out, running, &page, found),
                 None => unknown(out, running, &turn),
             },
-            TurnRead::Items(turn) => match page.turns.is_empty() {
-                false => happened(out, running, page, &turn),
-                true => unknown(out, running, &turn),
+            TurnRead::Log(turn, form) => match page.turns.first() {
+                Some(found) => {
+                    let read = TurnLogReader::new(page.view.thread.clone(), found, form);
+                    self.read_turn_log(out, running, read);
+                }
+                None => unknown(out, running, &turn),
             },
         }
     }
@@ -87,22 +90,6 @@ fn one(out: &mut Vec<Action>, running: &RunningRequest, page: &TurnPage, found: 
         thread_id: &show::wire_id(card),
         workspace_id: card.workspace.as_str(),
         turn: items::indexed(found),
-    };
-    respond(out, &running.id, &result);
-}
-
-fn happened(out: &mut Vec<Action>, running: &RunningRequest, page: TurnPage, turn: &TurnId) {
-    let card = &page.view.thread.card;
-    let thread_id = show::wire_id(card);
-    let log: Vec<Event> = page.entries.into_iter().map(|entry| entry.event).collect();
-    let events = history::events(card, &thread_id, &log);
-    let events = history::items_of(events, turn.as_str());
-    let result = TurnItemsResponse {
-        thread_id: &thread_id,
-        workspace_id: card.workspace.as_str(),
-        turn_id: turn.as_str(),
-        last_sequence: events.last().map_or(0, |event| event.sequence),
-        events,
     };
     respond(out, &running.id, &result);
 }

@@ -3,6 +3,7 @@
 use vocabulary::{AgentMode, Call, Cause, Changes, Idempotency, StartTurn, Thread};
 
 use super::hear::PioneerError;
+use super::input::PioneerInput;
 use super::steps::{RequestStep, RunningRequest};
 use super::wire::params::TurnStartParams;
 use super::wire::thread::ThreadMode;
@@ -25,8 +26,8 @@ impl Pioneer {
             let message = format!("this connection is not subscribed to thread `{name}`");
             return Err((running.id, PioneerError::request(message)));
         };
-        let said = match input::read(&params.input) {
-            Ok(said) => said,
+        let PioneerInput { mut said, files } = match input::read(&params.input) {
+            Ok(read) => read,
             Err(message) => {
                 let wrong = PioneerError::params(&running.method, message);
                 return Err((running.id, wrong));
@@ -43,18 +44,22 @@ impl Pioneer {
             mode: mode.map(ThreadMode::meant),
             ..models::change(provider, model, Some(&settings.model))
         };
+        let images = std::mem::take(&mut said.images);
+        let pieces = std::mem::take(&mut said.pieces);
+        let (text, display) = said.into_texts();
         let turn = StartTurn {
             changes: Box::new(changes),
             listen: None,
-            images: said.images,
+            images,
+            files,
             thread: card.id,
-            text: said.text,
-            display: None,
+            text,
+            display,
             cause: Cause::UserMessage,
             client_message_id: None,
             idempotency: Idempotency::Lasting,
             client_turn_id: Some(params.turn_id).filter(|id| !id.is_empty()),
-            pieces: Vec::new(),
+            pieces,
         };
         let workspace = card.workspace.clone();
         self.bind(workspace.as_str());

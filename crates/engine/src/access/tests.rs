@@ -3,8 +3,8 @@
 use vocabulary::{
     Answer, AskId, Audience, Cause, CheckpointId, FileUpload, FindFiles, GrantScope, Idempotency,
     McpScope, McpServer, McpTransport, PushCall, Role, RunCommand, Secret, Seq, SignInCall,
-    StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, TurnSelection, WorkspaceDirectory,
-    WorkspaceId,
+    SkillArchive, StartTurn, SteerTurn, TenantId, ThreadId, ThreadQuery, TurnSelection,
+    WorkspaceDirectory, WorkspaceId,
 };
 
 use super::*;
@@ -67,6 +67,7 @@ fn kind(call: &Call) -> usize {
         Call::ListTools { .. } => 23,
         Call::Mcp { .. } => 24,
         Call::Skills { .. } => 25,
+        Call::Workspace { .. } => KINDS - 1,
         Call::ListCommands { .. } => 26,
         Call::RunCommand(_) => 27,
         Call::KeepDefaults { .. } => 28,
@@ -86,7 +87,7 @@ fn kind(call: &Call) -> usize {
         Call::Push(_) => 42,
     }
 }
-const KINDS: usize = 43;
+const KINDS: usize = 44;
 
 fn reads() -> Vec<Call> {
     let thread = thread();
@@ -240,6 +241,7 @@ fn writes() -> Vec<Call> {
 
 fn start() -> StartTurn {
     StartTurn {
+        files: Vec::new(),
         thread: thread(),
         text: String::new(),
         display: None,
@@ -283,7 +285,8 @@ fn library() -> Vec<(Call, MayBe)> {
         (
             LibraryCall::UpdateWorkspace {
                 id: workspace.clone(),
-                name: String::new(),
+                name: None,
+                is_active: Some(false),
             },
             WRITERS,
         ),
@@ -403,6 +406,29 @@ fn of_tenant() -> Vec<(Call, MayBe)> {
             },
             OWNERS,
         ),
+        (
+            McpCall::Install {
+                config: key(),
+                scope: McpScope::User,
+                enabled: true,
+            },
+            OWNERS,
+        ),
+        (
+            McpCall::Uninstall {
+                name: name(),
+                scope: McpScope::User,
+            },
+            OWNERS,
+        ),
+        (
+            McpCall::SetEnabled {
+                name: name(),
+                enabled: true,
+            },
+            OWNERS,
+        ),
+        (McpCall::Restart { name: name() }, WRITERS),
     ];
     let skills = [
         (SkillCall::List, ALL),
@@ -415,6 +441,15 @@ fn of_tenant() -> Vec<(Call, MayBe)> {
             OWNERS,
         ),
         (SkillCall::Delete { name: name() }, OWNERS),
+        (SkillCall::Inspect, ALL),
+        (SkillCall::CheckInstall, OWNERS),
+        (
+            SkillCall::Install(SkillArchive {
+                packed: Vec::new(),
+                replaces: None,
+            }),
+            OWNERS,
+        ),
     ];
     let (provider, method) = (name(), name());
     let sign_in = [
@@ -434,10 +469,24 @@ fn of_tenant() -> Vec<(Call, MayBe)> {
         },
         SignInCall::SignOut { provider },
     ];
+    let in_workspace = |call| Call::Workspace {
+        workspace: WorkspaceId::new("w"),
+        call: Box::new(call),
+    };
+    // Without a thread the same roles count.
+    let without = mcp
+        .iter()
+        .cloned()
+        .map(|(call, may)| (WorkspaceCall::Mcp(call), may));
+    let more = skills.iter().cloned();
+    let without = without.chain(more.map(|(call, may)| (WorkspaceCall::Skills(call), may)));
+    let without: Vec<(Call, MayBe)> = without
+        .map(|(call, may)| (in_workspace(call), may))
+        .collect();
     let mcp = mcp.map(|(call, may)| (Call::Mcp { thread, call }, may));
     let skills = skills.map(|(call, may)| (Call::Skills { thread, call }, may));
     let sign_in = sign_in.map(|call| (Call::SignIn(call), OWNERS));
-    [&mcp[..], &skills[..], &sign_in[..]].concat()
+    [&mcp[..], &skills[..], &sign_in[..], &without].concat()
 }
 
 fn server() -> McpServer {

@@ -345,6 +345,7 @@ impl Talk<'_> {
         let provider = self.provider.as_ref();
         let refused = because.is_some();
         let credit = &mut StepCredit::Agent;
+        compaction::tell_start(turn, turn.tag(self.step)).await?;
         match compaction::summarise(turn, provider, &turn.model, &request, refused, credit).await? {
             Summarised::Text(summary) => self.go_on_from(&summary, &request).await,
             Summarised::Cancelled => Ok(Some(TurnEnd::Cancelled)),

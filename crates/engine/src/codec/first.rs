@@ -291,6 +291,7 @@ fn step(first: First) -> Fact {
         } => (
             tag,
             StepFact::Delayed {
+                agent: None,
                 attempt,
                 delay_ms,
                 error,

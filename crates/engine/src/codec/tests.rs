@@ -6,9 +6,9 @@ use store::{EntryRow, StoredEvent};
 use vocabulary::{
     AgentMode, Answer, Approval, ApprovalAnswer, Ask, AskFact, AskId, AskKind, CallRef, Cause,
     Changed, Closing, ContentBlock, Effects, FileChangeKind, Item, ItemFact, ModelRef, Native,
-    Opening, OutputStream, PlanStep, PlanStepStatus, Purpose, Question, ReasoningKind, RiskCode,
-    StepFact, StopReason, StreamTag, SubAgent, ThreadFact, Timestamp, Title, TitleSource,
-    ToolOutcome, ToolOutput, TurnFact, TurnId, TurnOutcome, Usage, UserInput,
+    Opening, OutputStream, PlanStep, PlanStepStatus, Purpose, Question, ReasoningKind, RetryStage,
+    RiskCode, StepFact, StopReason, StreamTag, SubAgent, ThreadFact, Timestamp, Title, TitleSource,
+    ToolOutcome, ToolOutput, TurnFact, TurnId, TurnLimit, TurnOutcome, Usage, UserInput,
 };
 
 use super::*;
@@ -266,6 +266,9 @@ fn facts() -> Vec<Fact> {
             title,
         },
         ThreadFact::Archived { archived: true },
+        ThreadFact::Labelled {
+            labels: [("color".to_owned(), "red".to_owned())].into(),
+        },
         ThreadFact::Reset,
     ];
     let thread_facts = thread_facts.into_iter().map(Fact::Thread);
@@ -369,7 +372,20 @@ fn turn_facts() -> Vec<TurnFact> {
 
 fn step_facts() -> Vec<StepFact> {
     vec![
+        StepFact::Retried {
+            attempt: 2,
+            stage: RetryStage::GivenUp {
+                error: "e".to_owned(),
+            },
+            agent: Some(ItemId::new("i1")),
+        },
+        StepFact::LimitReached {
+            kind: TurnLimit::Steps,
+            limit: 3,
+            observed: 3,
+        },
         StepFact::Delayed {
+            agent: None,
             attempt: 1,
             delay_ms: 2,
             error: "e".to_owned(),
@@ -426,6 +442,10 @@ fn tool_facts() -> Vec<ToolFact> {
     vec![
         ToolFact::Planned { content: 1 },
         ToolFact::Started,
+        ToolFact::TimedOut {
+            limit_ms: 5,
+            by: vocabulary::TimeLimit::Silence,
+        },
         ToolFact::Exited { exit_code: 3 },
         ToolFact::Finished {
             outcome: ToolOutcome::Succeeded(output),

@@ -86,6 +86,7 @@ impl Grants {
     async fn threads(&self, tenant: &TenantId) -> Result<Vec<Thread>, Refusal> {
         let mut threads = Vec::new();
         let mut query = ThreadQuery {
+            hidden: true,
             archived: ArchivedThreads::Included,
             limit: Some(REPLAY_PAGE),
             ..ThreadQuery::default()

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use store::{RecordChange, RecordKind};
 use vocabulary::{
-    ArchivedThreads, Caller, Folder, LibraryReply, Placement, Refusal, Reply, ThreadCard,
-    ThreadQuery, Timestamp, Tree, WorkspaceId,
+    Caller, Folder, LibraryReply, Placement, Refusal, Reply, ThreadCard, Timestamp, Tree,
+    WorkspaceId,
 };
 
 use super::records::{self, Library, RecordPlan};
-use super::{status, workspaces};
+use super::{status_of, workspaces};
 use crate::Shared;
 use crate::limits::{FOLDERS_MAX, NAME_CHARS_MAX};
 use crate::session::storage;
@@ -26,19 +26,15 @@ pub async fn tree(
     caller: &Caller,
     workspace: WorkspaceId,
 ) -> Result<Reply, Refusal> {
+    // Placements first: of a thread that is gone by the time threads are read there is none to show.
     let library = records::read(shared, &caller.tenant, ALL_KINDS).await?;
     workspaces::check(&library, &workspace)?;
-    let query = ThreadQuery {
-        archived: ArchivedThreads::Included,
-        workspace: Some(workspace.clone()),
-        ..ThreadQuery::default()
-    };
-    let page = shared.store.threads(&caller.tenant, &query).await;
-    let mut threads = page.map_err(storage)?.threads;
+    let threads = shared.store.tree(&caller.tenant, &workspace).await;
+    let mut threads = threads.map_err(storage)?;
     for thread in &mut threads {
-        thread.status = status(shared, thread);
+        thread.status = status_of(shared, thread.id, thread.status);
     }
-    let there: HashSet<_> = threads.iter().map(|thread| thread.card.id).collect();
+    let there: HashSet<_> = threads.iter().map(|thread| thread.id).collect();
     let Library {
         mut folders,
         mut placements,
@@ -129,6 +125,7 @@ pub async fn move_folder(
     parent: Option<String>,
 ) -> Result<Reply, Refusal> {
     change(shared, caller, &workspace, KINDS, |library| {
+        workspaces::check(library, &workspace)?;
         let mut moved = known(library, &workspace, folder, "folder_id")?.clone();
         if let Some(parent) = &parent {
             known(library, &workspace, parent, "parent_folder_id")?;
@@ -165,6 +162,7 @@ pub async fn delete(
     folder: &str,
 ) -> Result<Reply, Refusal> {
     change(shared, caller, &workspace, ALL_KINDS, |library| {
+        workspaces::check(library, &workspace)?;
         if !library.folders.iter().any(|each| each.id == folder) {
             return Ok(RecordPlan {
                 changes: Vec::new(),

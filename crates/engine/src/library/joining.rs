@@ -41,7 +41,7 @@ pub async fn start_turn(
     let thread = start.thread;
     owned(shared, caller, thread).await?;
     let wish = ListenOptions {
-        audience,
+        attendance: audience.into(),
         from: ListenFrom::Head,
         recent: 0,
         watch_files: false,
@@ -70,7 +70,7 @@ async fn reach_to_attach(
         let start = start.map(|(start, caller)| (Box::new(start.clone()), (*caller).clone()));
         let (reply, answer) = oneshot::channel();
         let mail = Box::new(Mail::Attach {
-            audience: wish.audience,
+            attendance: wish.attendance,
             from: wish.from,
             start,
             reply,

@@ -33,9 +33,11 @@ pub async fn answer(
         LibraryCall::SelectWorkspace { id, make_current } => {
             workspaces::select(shared, caller, &id, make_current).await
         }
-        LibraryCall::UpdateWorkspace { id, name } => {
-            workspaces::rename(shared, caller, &id, &name).await
-        }
+        LibraryCall::UpdateWorkspace {
+            id,
+            name,
+            is_active,
+        } => workspaces::update(shared, caller, &id, name.as_deref(), is_active).await,
         LibraryCall::ReadTree { workspace } => folders::tree(shared, caller, workspace).await,
         LibraryCall::MoveThread {
             thread,

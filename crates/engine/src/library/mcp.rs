@@ -1,9 +1,11 @@
 //! What clients want of MCP servers.
 
+use std::sync::Arc;
+
 use mcp::{ConfiguredServer, McpPlace};
 use vocabulary::{
-    McpAuthMode, McpCall, McpCheck, McpLayer, McpReply, McpRunning, McpSnapshot, Refusal, Reply,
-    ThreadCard, Why,
+    McpAuthMode, McpCall, McpChangeKind, McpCheck, McpLayer, McpReply, McpRunning, McpScope,
+    McpSnapshot, Refusal, Reply, ThreadCard, Why,
 };
 
 use crate::Shared;
@@ -11,7 +13,16 @@ use crate::servers::place;
 use crate::trust;
 use crate::trust::servers::{self as server_trust, TrustAnswer};
 
-pub async fn answer(shared: &Shared, card: &ThreadCard, call: McpCall) -> Result<Reply, Refusal> {
+mod changes;
+mod installing;
+
+pub(crate) use changes::follow;
+
+pub async fn answer(
+    shared: &Arc<Shared>,
+    card: &ThreadCard,
+    call: McpCall,
+) -> Result<Reply, Refusal> {
     let (own, place) = (shared.own(&card.tenant), place(card));
     let servers = &own.mcp;
     let reply = match call {
@@ -30,12 +41,38 @@ pub async fn answer(shared: &Shared, card: &ThreadCard, call: McpCall) -> Result
                 server_trust::keep(shared, card, &saved, TrustAnswer::Yes).await?;
             }
             trust::keep_through(shared, card, &before).await?;
+            let what = McpChangeKind::Updated;
+            changes::configured(shared, card, McpScope::Workspace, &name, what).await;
             McpReply::Servers(snapshot(shared, card).await)
         }
         McpCall::Delete { name } => {
-            let before = trust::look(shared, card).await?;
-            servers.delete(&place, &name).await?;
-            trust::keep_through(shared, card, &before).await?;
+            let scope = McpScope::Workspace;
+            installing::uninstall(shared, card, &name, scope).await?;
+            McpReply::Servers(snapshot(shared, card).await)
+        }
+        McpCall::Uninstall { name, scope } => {
+            installing::uninstall(shared, card, &name, scope).await?;
+            McpReply::Servers(snapshot(shared, card).await)
+        }
+        McpCall::Install {
+            config,
+            scope,
+            enabled,
+        } => McpReply::Installed {
+            servers: installing::install(shared, card, config, scope, enabled).await?,
+            now: snapshot(shared, card).await,
+        },
+        McpCall::SetEnabled { name, enabled } => {
+            installing::set_enabled(shared, card, &name, enabled).await?;
+            McpReply::Servers(snapshot(shared, card).await)
+        }
+        McpCall::Restart { name } => {
+            let server = find(shared, &place, &name).await?;
+            if !is_trusted(shared, card, &server).await {
+                return Err(Refusal::new(Why::Forbidden, untrusted(&name)));
+            }
+            servers.forget(&place, &name);
+            servers.warm(&place, &[server]);
             McpReply::Servers(snapshot(shared, card).await)
         }
         McpCall::Check { name } => {
@@ -74,7 +111,7 @@ pub async fn answer(shared: &Shared, card: &ThreadCard, call: McpCall) -> Result
 }
 
 /// How the servers stand, with those that wait for a person's word.
-async fn snapshot(shared: &Shared, card: &ThreadCard) -> McpSnapshot {
+pub(super) async fn snapshot(shared: &Shared, card: &ThreadCard) -> McpSnapshot {
     let place = place(card);
     let mut snapshot = shared.own(&card.tenant).mcp.snapshot(&place).await;
     let configured: Vec<ConfiguredServer> = snapshot
@@ -86,6 +123,12 @@ async fn snapshot(shared: &Shared, card: &ThreadCard) -> McpSnapshot {
         })
         .collect();
     let sorted = server_trust::sort(shared, card, &configured, false).await;
+    for state in &mut snapshot.servers {
+        let mut off = sorted.switched_off.iter();
+        state.switched_off = off.any(|each| each.server.name == state.server.name);
+    }
+    snapshot.version = shared.versions.mcp();
+    snapshot.at = shared.now();
     for waits in sorted.unknown.iter().chain(&sorted.refused) {
         let name = &waits.server.name;
         let states = snapshot.servers.iter_mut();
@@ -117,12 +160,16 @@ fn unchecked(name: &str) -> McpCheck {
 
 fn untrusted(name: &str) -> String {
     format!(
-        "MCP server \"{name}\" came with this workspace and nobody has trusted it: save it yourself, or \
-         say yes when the next turn asks"
+        "MCP server \"{name}\" is switched off, or came with this workspace and nobody has trusted it: \
+         switch it on or save it yourself, or say yes when the next turn asks"
     )
 }
 
-async fn find(shared: &Shared, place: &McpPlace, name: &str) -> Result<ConfiguredServer, Refusal> {
+pub(super) async fn find(
+    shared: &Shared,
+    place: &McpPlace,
+    name: &str,
+) -> Result<ConfiguredServer, Refusal> {
     let configured = shared.own(&place.tenant).mcp_tools.configured(place).await;
     let mut servers = configured.iter();
     let server = servers.find(|each| each.server.name == name).cloned();

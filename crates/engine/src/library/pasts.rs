@@ -10,7 +10,7 @@ use vocabulary::{
     ThreadId, Timestamp, ToolEvent, ToolFact, TurnId, TurnSelection, Why,
 };
 
-use super::{checkpoints, defaults, fork_files, get, owned};
+use super::{activity, belonging, checkpoints, defaults, fork_files, get, owned};
 use crate::limits::EVENTS_PER_READ_MAX;
 use crate::session::state::{Folded, Folding, ThreadState};
 use crate::session::{self, Outcome, changed_settings, storage, waking};
@@ -166,12 +166,25 @@ async fn wanted(
     if let Some(instructions) = &fork.instructions {
         settings.instructions = Some(instructions.clone());
     }
+    // A copy of the files is a place beside the one they come from.
+    let goes_elsewhere = fork.directory.is_some() && !fork.files && !fork.ephemeral;
+    let workspace = match goes_elsewhere {
+        true => belonging::workspace_of(shared, caller, &directory).await?,
+        false => parent.card.workspace.clone(),
+    };
+    if !activity::is_active(shared, &caller.tenant, &workspace).await? {
+        return Err(Refusal::new(
+            Why::Conflict,
+            activity::not_active(&workspace),
+        ));
+    }
     let at = shared.now();
     Ok(Thread {
         card: ThreadCard {
             id: shared.new_thread_id(),
             client_id: None,
             created_at: at,
+            workspace,
             directory,
             folders,
             forked_from: Some(ForkedFrom {

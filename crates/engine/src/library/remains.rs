@@ -52,6 +52,7 @@ pub(crate) fn of_tenant(home: &Path, tenant: &TenantId) -> PathBuf {
 /// Whether another thread works in the same directory: a fork does.
 async fn is_shared(shared: &Shared, card: &ThreadCard) -> bool {
     let query = ThreadQuery {
+        hidden: true,
         archived: ArchivedThreads::Included,
         directories: vec![card.directory.clone()],
         left_out: [card.id].into(),

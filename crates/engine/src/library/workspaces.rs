@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 
 use store::{RecordChange, RecordKind};
+use tools::directories::SeenDirectories;
 use vocabulary::{
-    Caller, DEFAULT_WORKSPACE, LibraryReply, Refusal, Reply, TenantId, Timestamp, Workspace,
-    WorkspaceChange, WorkspaceDirectory, WorkspaceId,
+    Caller, DEFAULT_WORKSPACE, LibraryReply, Refusal, Reply, TenantId, ThreadCard, ThreadId,
+    Timestamp, Workspace, WorkspaceChange, WorkspaceDirectory, WorkspaceId,
 };
 
+use super::activity::not_active;
 use super::records::{self, Library, RecordPlan};
+use super::skills;
 use crate::Shared;
 use crate::limits::{CLIENT_ID_CHARS_MAX, NAME_CHARS_MAX, WORKSPACES_MAX};
 
@@ -25,7 +28,7 @@ pub struct WantedWorkspace {
 }
 
 /// A workspace, and what became of it by this call.
-type WorkspaceOutcome = (Workspace, Option<WorkspaceChange>);
+pub(super) type WorkspaceOutcome = (Workspace, Option<WorkspaceChange>);
 
 pub async fn list(shared: &Shared, caller: &Caller) -> Result<Reply, Refusal> {
     let library = records::read(shared, &caller.tenant, KINDS).await?;
@@ -40,6 +43,13 @@ pub async fn default(shared: &Shared, caller: &Caller) -> Result<Reply, Refusal>
         if let Some(known) = known {
             return Ok(unchanged((known.clone(), None)));
         }
+        let id = WorkspaceId::new(DEFAULT_WORKSPACE);
+        // All are inactive: who wants to have one gets the default one back.
+        if let Some(inactive) = library.workspaces.iter().find(|each| each.id == id) {
+            let mut workspace = inactive.clone();
+            workspace.is_active = true;
+            return current(library, workspace, WorkspaceChange::Updated, shared.now());
+        }
         let directory = match own.is_confined() {
             false => WorkspaceDirectory::Given(shared.config.directory.clone()),
             true => match own.directory() {
@@ -47,13 +57,9 @@ pub async fn default(shared: &Shared, caller: &Caller) -> Result<Reply, Refusal>
                 None => WorkspaceDirectory::Managed,
             },
         };
-        let mut workspace =
-            new_workspace(WorkspaceId::new(DEFAULT_WORKSPACE), directory, shared.now());
+        let mut workspace = new_workspace(id, directory, shared.now());
         workspace.name = DEFAULT_NAME.to_owned();
-        workspace.is_current = true;
-        let changes = vec![put(&workspace)?];
-        let outcome = (workspace, Some(WorkspaceChange::Created));
-        Ok(RecordPlan { changes, outcome })
+        current(library, workspace, WorkspaceChange::Created, shared.now())
     })
     .await
 }
@@ -71,7 +77,7 @@ pub async fn create(
     let id = WorkspaceId::new(id);
     let directory = match wanted.directory {
         WorkspaceDirectory::Given(path) => {
-            WorkspaceDirectory::Given(shared.own(&caller.tenant).admit(path)?)
+            WorkspaceDirectory::Given(open_directory(shared, caller, path).await?)
         }
         WorkspaceDirectory::Managed => WorkspaceDirectory::Managed,
     };
@@ -80,6 +86,11 @@ pub async fn create(
     change(shared, caller, |library| {
         let created = Some(WorkspaceChange::Created);
         if let Some(known) = library.workspaces.iter().find(|each| each.id == id) {
+            let is_other = directory != WorkspaceDirectory::Managed && directory != known.directory;
+            if is_other {
+                let message = format!("workspace `{id}` exists, and has another directory");
+                return Err(Refusal::invalid("path", message));
+            }
             return Ok(unchanged((known.clone(), created)));
         }
         let count = library.workspaces.len();
@@ -114,35 +125,40 @@ pub async fn select(
     change(shared, caller, |library| {
         let mut workspace = known(library, id)?.clone();
         if !workspace.is_active {
-            let message = format!("workspace `{id}` is not active");
-            return Err(Refusal::invalid("workspace_id", message));
+            return Err(Refusal::invalid("workspace_id", not_active(id)));
         }
         if !make_current || workspace.is_current {
             return Ok(unchanged((workspace, None)));
         }
-        let mut changes = clear_current(library, shared.now())?;
-        workspace.is_current = true;
         workspace.updated_at = shared.now();
-        changes.push(put(&workspace)?);
-        let outcome = (workspace, Some(WorkspaceChange::CurrentChanged));
-        Ok(RecordPlan { changes, outcome })
+        current(
+            library,
+            workspace,
+            WorkspaceChange::CurrentChanged,
+            shared.now(),
+        )
     })
     .await
 }
 
-pub async fn rename(
+/// The name, and whether one can work in it. Which one is current stays: an inactive one is not offered.
+pub async fn update(
     shared: &Shared,
     caller: &Caller,
     id: &WorkspaceId,
-    name: &str,
+    name: Option<&str>,
+    is_active: Option<bool>,
 ) -> Result<Reply, Refusal> {
-    let name = name.trim();
-    if name.is_empty() {
+    let name = name.map(str::trim);
+    if name.is_some_and(str::is_empty) {
         return Err(Refusal::invalid("name", "name must not be empty"));
     }
     change(shared, caller, |library| {
         let mut workspace = known(library, id)?.clone();
-        workspace.name = short(name);
+        if let Some(name) = name {
+            workspace.name = short(name);
+        }
+        workspace.is_active = is_active.unwrap_or(workspace.is_active);
         workspace.updated_at = shared.now();
         let changes = vec![put(&workspace)?];
         let outcome = (workspace, Some(WorkspaceChange::Updated));
@@ -176,13 +192,60 @@ pub async fn directory(
     }
 }
 
+/// The card that a thread of this workspace would have: skills and MCP servers are looked up by it.
+pub(super) async fn card(
+    shared: &Shared,
+    caller: &Caller,
+    id: &WorkspaceId,
+) -> Result<ThreadCard, Refusal> {
+    let library = records::read(shared, &caller.tenant, KINDS).await?;
+    let directory = match &known(&library, id)?.directory {
+        WorkspaceDirectory::Given(path) => path.clone(),
+        WorkspaceDirectory::Managed => managed(shared, &caller.tenant, id).await?,
+    };
+    Ok(card_in(caller.tenant.clone(), directory))
+}
+
+/// The same of a directory.
+pub(super) fn card_in(tenant: TenantId, directory: PathBuf) -> ThreadCard {
+    ThreadCard {
+        // Of no thread: nothing here asks which it is.
+        id: ThreadId(uuid::Uuid::nil()),
+        tenant,
+        workspace: WorkspaceId::new(DEFAULT_WORKSPACE),
+        directory,
+        client_id: None,
+        created_at: Timestamp(0),
+        folders: None,
+        forked_from: None,
+        ephemeral: true,
+    }
+}
+
 async fn managed(shared: &Shared, tenant: &TenantId, id: &WorkspaceId) -> Result<PathBuf, Refusal> {
     let own = shared.own(tenant);
     own.make_workspace(&file_name(tenant, id)).await
 }
 
+/// A directory of the user's own, as the file system knows it: there, and open to the caller.
+async fn open_directory(
+    shared: &Shared,
+    caller: &Caller,
+    path: PathBuf,
+) -> Result<PathBuf, Refusal> {
+    let own = shared.own(&caller.tenant);
+    let seen = SeenDirectories::new(own.outside(), shared.config.private.clone());
+    let shown = path.display().to_string();
+    let found = skills::blocking(move || seen.find(&path)).await?;
+    let found = found.map_err(|_| {
+        let message = format!("path: there is no directory {shown} that is open to you");
+        Refusal::invalid("path", message)
+    })?;
+    own.admit(found)
+}
+
 /// A workspace's id is whatever a client made up: only a plain one becomes a name as it is.
-fn file_name(tenant: &TenantId, id: &WorkspaceId) -> String {
+pub(super) fn file_name(tenant: &TenantId, id: &WorkspaceId) -> String {
     let plain = |each: char| each.is_ascii_alphanumeric() || each == '-' || each == '_';
     let text = id.as_str();
     // Those of a lone user have plain names.
@@ -195,7 +258,7 @@ fn file_name(tenant: &TenantId, id: &WorkspaceId) -> String {
 }
 
 /// One change of workspaces, and the notice of it.
-async fn change(
+pub(super) async fn change(
     shared: &Shared,
     caller: &Caller,
     plan: impl FnMut(&Library) -> Result<RecordPlan<WorkspaceOutcome>, Refusal>,
@@ -203,19 +266,38 @@ async fn change(
     let _one_at_a_time = shared.library.lock().await;
     let (workspace, what) = records::change(shared, &caller.tenant, KINDS, plan).await?;
     if let Some(what) = what {
+        shared.inactive.forget(&caller.tenant);
         shared.workspace_changed(&caller.tenant, what, &workspace);
     }
     Ok(LibraryReply::Workspace(workspace).into())
 }
 
-fn unchanged(outcome: WorkspaceOutcome) -> RecordPlan<WorkspaceOutcome> {
+/// A workspace that is current from now on, instead of the one that was.
+fn current(
+    library: &Library,
+    mut workspace: Workspace,
+    what: WorkspaceChange,
+    at: Timestamp,
+) -> Result<RecordPlan<WorkspaceOutcome>, Refusal> {
+    let mut changes = clear_current(library, at)?;
+    workspace.is_current = true;
+    changes.push(put(&workspace)?);
+    let outcome = (workspace, Some(what));
+    Ok(RecordPlan { changes, outcome })
+}
+
+pub(super) fn unchanged(outcome: WorkspaceOutcome) -> RecordPlan<WorkspaceOutcome> {
     RecordPlan {
         changes: Vec::new(),
         outcome,
     }
 }
 
-fn new_workspace(id: WorkspaceId, directory: WorkspaceDirectory, at: Timestamp) -> Workspace {
+pub(super) fn new_workspace(
+    id: WorkspaceId,
+    directory: WorkspaceDirectory,
+    at: Timestamp,
+) -> Workspace {
     Workspace {
         id,
         name: String::new(),
@@ -247,11 +329,11 @@ fn known<'a>(library: &'a Library, id: &WorkspaceId) -> Result<&'a Workspace, Re
     })
 }
 
-fn put(workspace: &Workspace) -> Result<RecordChange, Refusal> {
+pub(super) fn put(workspace: &Workspace) -> Result<RecordChange, Refusal> {
     records::put(RecordKind::Workspace, workspace.id.as_str(), workspace)
 }
 
-fn short(name: &str) -> String {
+pub(super) fn short(name: &str) -> String {
     name.chars().take(NAME_CHARS_MAX).collect()
 }
 

@@ -6,15 +6,21 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use vocabulary::{
-    Answer, ApprovalAnswer, Ask, AskFact, AskId, AskKind, Closing, Fact, ItemId, NoteFact, OpenAsk,
-    Question, Refusal, Status, StatusReason, StreamTag, Why,
+    Answer, ApprovalAnswer, Ask, AskFact, AskId, AskKind, Attendance, Closing, Fact, ItemId,
+    NoteFact, OpenAsk, Question, Refusal, Status, StatusReason, StreamTag, Why,
 };
 
 use super::Session;
+use super::outbox::Outbox;
 use super::state::ThreadState;
 use crate::Shared;
 use crate::counts::OpenAskCount;
+use crate::limits::UNHEARD_ASK_WAIT;
 use crate::{push, telemetry};
+
+/// What a model is told where nobody can be asked.
+const NOBODY_TO_ASK: &str = "not done: a person would have to answer first, and no client is \
+    connected that could ask one. Do without it, or tell the user what you need and why.";
 
 /// Closed asks remembered, to tell "too late" from "never heard of".
 const CLOSED_ASKS_MAX: usize = 64;
@@ -32,8 +38,11 @@ pub struct Asking {
     pub open: OpenAskCount,
     /// When the last ask was opened.
     asked_at: Instant,
-    /// Since when nobody has been there to answer.
+    /// When who listens last changed in a way that may leave nobody to answer.
     pub unattended_since: Instant,
+    /// Whether somebody may come back to answer where nobody listens at all: not if the turn was started
+    /// among those who cannot, and nobody who can has come since.
+    awaits_answerer: bool,
 }
 
 impl Asking {
@@ -48,7 +57,21 @@ impl Asking {
             turn_grants,
             asked_at: Instant::now(),
             unattended_since: Instant::now(),
+            awaits_answerer: true,
         }
+    }
+
+    /// Somebody came to listen.
+    pub fn heard_by(&mut self, attendance: Attendance) {
+        self.awaits_answerer |= attendance.answers;
+        if !attendance.answers {
+            self.unattended_since = Instant::now();
+        }
+    }
+
+    /// A turn begins to run among those who listen now.
+    pub fn turn_runs(&mut self, outbox: &Outbox) {
+        self.awaits_answerer = outbox.answers().unwrap_or(true);
     }
 }
 
@@ -84,6 +107,11 @@ impl Session {
                 self.asking.early.remove(&ask.call.item);
             }
             None => {}
+        }
+        if !self.reaches_somebody() {
+            let why = NOBODY_TO_ASK.to_owned();
+            let _ = reply.send(Closing::Lost { why });
+            return Ok(());
         }
         self.asking.waiters.insert(ask.id, reply);
         self.asking.asked_at = Instant::now();
@@ -151,17 +179,35 @@ impl Session {
         Ok(())
     }
 
-    /// When open asks are answered with no because nobody is there to answer them.
-    pub(super) fn unattended_until(&self) -> Option<Instant> {
-        let timeout = self.shared.config.ask_timeout?;
-        let waits = !self.state.asks.is_empty() && self.recorder.outbox.listeners() == 0;
-        let since = self.asking.unattended_since.max(self.asking.asked_at);
-        waits.then_some(since + timeout)
+    /// Whether an ask comes before a person: one who listens, or, where nobody does, one who may come back.
+    pub(super) fn reaches_somebody(&self) -> bool {
+        let answers = self.recorder.outbox.answers();
+        answers.unwrap_or(self.asking.awaits_answerer)
     }
 
-    /// Answers every open ask with no, and says why.
+    /// When open asks end because nobody is there to answer them: as the operator wishes, and soon where
+    /// those who do listen cannot answer. Who only lost their connection has time to come back.
+    pub(super) fn unattended_until(&self) -> Option<Instant> {
+        let own = self.shared.config.ask_timeout;
+        let timeout = match (self.recorder.outbox.listeners(), self.reaches_somebody()) {
+            (0, true) => own,
+            (_, false) => Some(own.map_or(UNHEARD_ASK_WAIT, |own| own.min(UNHEARD_ASK_WAIT))),
+            (_, true) => None,
+        };
+        let since = self.asking.unattended_since.max(self.asking.asked_at);
+        let timeout = timeout.filter(|_| !self.state.asks.is_empty());
+        timeout.map(|timeout| since + timeout)
+    }
+
+    /// Ends every open ask: with words where nobody who listens can answer, else with no, and says why.
     pub(super) fn answer_for_nobody(&mut self) -> Result<(), Refusal> {
+        let unheard = !self.reaches_somebody();
         for open in self.state.asks.clone() {
+            if unheard {
+                let why = NOBODY_TO_ASK.to_owned();
+                self.close_ask(open, Closing::Lost { why })?;
+                continue;
+            }
             let line = format!(
                 "[policy] nobody was there to answer {}, so the answer is no",
                 open.ask.call.name

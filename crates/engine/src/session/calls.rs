@@ -65,6 +65,7 @@ impl Session {
             | Call::ListGrants { .. }
             | Call::RevokeGrant { .. }
             | Call::Library(_)
+            | Call::Workspace { .. }
             | Call::Members(_)
             | Call::GetCatalog
             | Call::GetProviderStatus { .. }
@@ -360,6 +361,11 @@ impl Session {
         if let Some(words) = obstacle {
             let line = format!("[warn] {words}");
             self.record(Fact::Note(NoteFact::Logged { line }))?;
+        }
+        if !changes.labels.is_empty() {
+            let mut labels = self.state.thread.labels.clone();
+            labels.append(&mut changes.labels);
+            self.record(Fact::Thread(ThreadFact::Labelled { labels }))?;
         }
         if let Some(archived) = changes.archived {
             self.record(Fact::Thread(ThreadFact::Archived { archived }))?;

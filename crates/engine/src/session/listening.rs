@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use vocabulary::{Audience, Caller, PlannedCall, Refusal, RunningTurn, Seq, StartTurn, ThreadView};
+use tokio::time::Instant;
+use vocabulary::{
+    Attendance, Caller, PlannedCall, Refusal, RunningTurn, Seq, StartTurn, ThreadView,
+};
 
 use super::{AttachedListener, ListenFrom, Session, SessionView};
 
@@ -12,7 +15,7 @@ impl Session {
     /// turn; it goes again if there is none.
     pub(super) async fn attach(
         &mut self,
-        audience: Audience,
+        attendance: Attendance,
         from: ListenFrom,
         start: Option<(Box<StartTurn>, Caller)>,
         reply: oneshot::Sender<Result<AttachedListener, Refusal>>,
@@ -30,7 +33,8 @@ impl Session {
         let mut seen = self.seen_at(head);
         let outbox = &self.recorder.outbox;
         let (store, untold) = (Arc::clone(&self.store), self.state.untold());
-        let listener = outbox.listen(store, audience, cursor, replay_to, untold);
+        let listener = outbox.listen(store, attendance, cursor, replay_to, untold);
+        self.asking.heard_by(attendance);
         let started = match start {
             None => {
                 self.activate();
@@ -55,6 +59,17 @@ impl Session {
         self.recorder.after_commit(move |committed| {
             let _ = reply.send(committed.map(|()| attached));
         });
+    }
+
+    /// Somebody listens no more; who may be the last one.
+    pub(super) fn listener_left(&mut self) {
+        let now = Instant::now();
+        self.resting.idle_since = now;
+        self.asking.unattended_since = now;
+        let outbox = &self.recorder.outbox;
+        if outbox.listeners() == 0 && outbox.last_lets_sleep() {
+            self.resting.close_when_idle = true;
+        }
     }
 
     /// Answers with the thread as it is, once all of that is on disk.

@@ -105,6 +105,7 @@ impl Live {
                 | ToolFact::Interacted { .. }
                 | ToolFact::JobEnded { .. }
                 | ToolFact::Progressed { .. }
+                | ToolFact::TimedOut { .. }
                 | ToolFact::Exited { .. } => {}
             },
             Fact::Step { tag, what } => match what {
@@ -127,6 +128,9 @@ impl Live {
                 StepFact::Delayed { .. }
                 | StepFact::Compacted { .. }
                 | StepFact::Pruned { .. }
+                | StepFact::Retried { .. }
+                | StepFact::LimitReached { .. }
+                | StepFact::CompactionStarted
                 | StepFact::Informed { .. }
                 | StepFact::Cited { .. }
                 | StepFact::RawReceived { .. } => {}

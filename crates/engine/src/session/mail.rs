@@ -5,7 +5,7 @@ use std::sync::Arc;
 use snapshots::PublishedCheckpoints;
 use tokio::sync::{mpsc, oneshot, watch};
 use vocabulary::{
-    Audience, Call, Caller, Refusal, Reply, Seq, StartTurn, StartedTurn, Status, ThreadCard,
+    Attendance, Call, Caller, Refusal, Reply, Seq, StartTurn, StartedTurn, Status, ThreadCard,
     ThreadView, ToolCall,
 };
 
@@ -26,7 +26,7 @@ pub enum Mail {
     },
     /// Listen, and start a turn in the same step, if one is given.
     Attach {
-        audience: Audience,
+        attendance: Attendance,
         from: ListenFrom,
         start: Option<(Box<StartTurn>, Caller)>,
         reply: oneshot::Sender<Result<AttachedListener, Refusal>>,

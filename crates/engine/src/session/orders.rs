@@ -56,6 +56,7 @@ impl Session {
 
     fn order(&self, cause: Cause, text: String, display: String) -> StartTurn {
         StartTurn {
+            files: Vec::new(),
             thread: self.card.id,
             text,
             display: Some(display),

@@ -6,13 +6,13 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use store::SharedStore;
 use tokio::sync::{Notify, watch};
-use vocabulary::{Audience, Event, Refusal, Seq, ThreadCard, Why};
+use vocabulary::{Attendance, Audience, Event, Refusal, Seq, ThreadCard, Why};
 
 use super::state::Untold;
 use crate::codec;
@@ -98,6 +98,7 @@ pub struct Outbox {
     ring: Mutex<Ring>,
     head: watch::Sender<Head>,
     listeners: Mutex<Vec<ListenerEntry>>,
+    last_lets_sleep: AtomicBool,
     /// Wakes the session when a listener leaves.
     pub left: Notify,
 }
@@ -105,7 +106,7 @@ pub struct Outbox {
 /// A listener as the outbox knows it.
 struct ListenerEntry {
     number: u64,
-    audience: Audience,
+    attendance: Attendance,
     /// How far it has heard.
     cursor: Arc<AtomicU64>,
 }
@@ -120,6 +121,7 @@ impl Outbox {
                 ended: None,
             }),
             listeners: Mutex::default(),
+            last_lets_sleep: AtomicBool::new(false),
             left: Notify::new(),
         })
     }
@@ -187,12 +189,24 @@ impl Outbox {
         self.listeners.lock().len()
     }
 
+    /// Who of those that listen can be asked: somebody, or only others; nothing where nobody listens.
+    pub fn answers(&self) -> Option<bool> {
+        let listeners = self.listeners.lock();
+        let answers = || listeners.iter().any(|each| each.attendance.answers);
+        (!listeners.is_empty()).then(answers)
+    }
+
+    /// Whether the last one to leave lets the thread sleep.
+    pub fn last_lets_sleep(&self) -> bool {
+        self.last_lets_sleep.load(Ordering::Relaxed)
+    }
+
     /// Whether someone of another audience listens.
     pub fn others_than(&self, audience: Audience) -> bool {
         self.listeners
             .lock()
             .iter()
-            .any(|each| each.audience != audience)
+            .any(|each| each.attendance.audience != audience)
     }
 
     /// A cursor behind `cursor`. If `replay_to` is given, the listener first hears the log up to it; what
@@ -200,7 +214,7 @@ impl Outbox {
     pub fn listen(
         self: &Arc<Self>,
         store: SharedStore,
-        audience: Audience,
+        attendance: Attendance,
         cursor: Seq,
         replay_to: Option<Seq>,
         untold: Untold,
@@ -210,7 +224,7 @@ impl Outbox {
         let number = listeners.last().map_or(1, |last| last.number + 1);
         listeners.push(ListenerEntry {
             number,
-            audience,
+            attendance,
             cursor: Arc::clone(&heard),
         });
         drop(listeners);
@@ -419,10 +433,14 @@ impl fmt::Debug for RingListener {
 
 impl Drop for RingListener {
     fn drop(&mut self) {
-        self.outbox
-            .listeners
-            .lock()
-            .retain(|each| each.number != self.number);
+        let mut listeners = self.outbox.listeners.lock();
+        let own = listeners.iter().position(|each| each.number == self.number);
+        if let Some(left) = own.map(|at| listeners.remove(at)) {
+            let lets_sleep = left.attendance.lets_sleep;
+            let last = &self.outbox.last_lets_sleep;
+            last.store(lets_sleep, Ordering::Relaxed);
+        }
+        drop(listeners);
         self.outbox.left.notify_one();
     }
 }

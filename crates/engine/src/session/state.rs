@@ -225,6 +225,10 @@ impl ThreadState {
                 self.thread.archived = *archived;
                 self.thread.updated_at = at;
             }
+            ThreadFact::Labelled { labels } => {
+                self.thread.labels.clone_from(labels);
+                self.thread.updated_at = at;
+            }
             ThreadFact::Reset => self.reset(seq, at),
             ThreadFact::Reverted { point } => self.revert(seq, at, point),
             ThreadFact::StatusChanged { .. } | ThreadFact::Closed => {}
@@ -278,6 +282,9 @@ impl ThreadState {
             StepFact::Pruned { .. } => self.context_tokens = 0,
             StepFact::Started
             | StepFact::Delayed { .. }
+            | StepFact::Retried { .. }
+            | StepFact::LimitReached { .. }
+            | StepFact::CompactionStarted
             | StepFact::Informed { .. }
             | StepFact::Cited { .. }
             | StepFact::RawReceived { .. } => {}
@@ -302,6 +309,7 @@ impl ThreadState {
             | ToolFact::Interacted { .. }
             | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. } => {}
         }
     }
@@ -372,6 +380,7 @@ impl ThreadState {
                     | ToolFact::Interacted { .. }
 | ToolFact::JobEnded { .. }
                     | ToolFact::Progressed { .. }
+                    | ToolFact::TimedOut { .. }
                     | ToolFact::Exited { .. } => return None,
                 };
                 Some((role, tool.tag.turn.clone(), tool.tag.step))

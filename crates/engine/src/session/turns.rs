@@ -115,6 +115,7 @@ impl Session {
             .agents
             .of(&self.shared.own(&self.card.tenant), settings);
         let own_abilities = agent.abilities();
+        self.asking.turn_runs(&self.recorder.outbox);
         let cause = running.map(|turn| turn.cause).unwrap_or_default();
         let agent: Arc<dyn Agent> = match (&start, cause) {
             (TurnStart::UserCommand(_), _) => Arc::new(UserCommandAgent),
@@ -158,6 +159,7 @@ impl Session {
             tools: TurnTools::new(Arc::clone(&self.supplies.tools)),
             told_servers: Arc::clone(&self.supplies.told_servers),
             reviews: cause == Cause::Review,
+            can_ask: self.reaches_somebody(),
             input: running
                 .map(|turn| turn.input.text.clone())
                 .unwrap_or_default(),
@@ -176,6 +178,7 @@ impl Session {
             memory: Arc::clone(&self.supplies.memory),
             sub_agents: Arc::clone(&self.supplies.sub_agents),
             sub_agent_tools: Default::default(),
+            unheard: Default::default(),
             seen: Arc::clone(&self.supplies.seen),
             jobs: Arc::clone(&self.supplies.jobs),
             writes: Arc::clone(&writes),

@@ -38,6 +38,7 @@ pub async fn erase_tenant(
     tenant: &TenantId,
 ) -> Result<ErasedTenant, StoreError> {
     let query = ThreadQuery {
+        hidden: true,
         archived: ArchivedThreads::Included,
         ..ThreadQuery::default()
     };

@@ -36,6 +36,7 @@ async fn taken_by_another(
 ) -> Result<Option<AskId>, TransferError> {
     let query = ThreadQuery {
         archived: ArchivedThreads::Included,
+        hidden: true,
         ..ThreadQuery::default()
     };
     let threads = store.threads(tenant, &query).await?.threads;

@@ -18,6 +18,8 @@ const KEPT_MAX: usize = 256;
 pub struct ServerTrust {
     trusted: Vec<String>,
     refused: Vec<String>,
+    /// Those that a person took out of use, by name: wherever they are configured, and however they change.
+    switched_off: Vec<String>,
 }
 
 /// What a person said about a server.
@@ -35,6 +37,8 @@ pub struct SortedServers {
     pub unknown: Vec<ConfiguredServer>,
     /// They came with the workspace, and a person said no.
     pub refused: Vec<ConfiguredServer>,
+    /// A person took them out of use.
+    pub switched_off: Vec<ConfiguredServer>,
 }
 
 /// Sorts servers as trust stands now. `trusts_all`: those that nobody said no to may run. What cannot be
@@ -47,15 +51,17 @@ pub async fn sort(
 ) -> SortedServers {
     let mut sorted = SortedServers::default();
     let of_workspace = |each: &ConfiguredServer| each.layer.is_of_workspace();
-    if !configured.iter().any(of_workspace) {
-        sorted.allowed = configured.to_vec();
+    if configured.is_empty() {
         return sorted;
     }
-    let all = matches!(super::look(shared, card).await, Ok(Trust::Trusted(_)));
+    let all = configured.iter().any(of_workspace)
+        && matches!(super::look(shared, card).await, Ok(Trust::Trusted(_)));
     let said = read(shared, card).await.unwrap_or_default();
     for server in configured {
         let fingerprint = fingerprint(server);
-        let place = if !of_workspace(server) || all || said.trusted.contains(&fingerprint) {
+        let place = if said.switched_off.contains(&server.server.name) {
+            &mut sorted.switched_off
+        } else if !of_workspace(server) || all || said.trusted.contains(&fingerprint) {
             &mut sorted.allowed
         } else if said.refused.contains(&fingerprint) {
             &mut sorted.refused
@@ -92,6 +98,24 @@ pub async fn keep(
     write(shared, &card.tenant, &name(card), &said).await
 }
 
+/// Takes a server out of use, or back into it.
+pub async fn switch(
+    shared: &Shared,
+    card: &ThreadCard,
+    server: &str,
+    on: bool,
+) -> Result<(), Refusal> {
+    let _alone = shared.library.lock().await;
+    let mut said = read(shared, card).await?;
+    said.switched_off.retain(|name| name != server);
+    if !on {
+        said.switched_off.push(server.to_owned());
+        let too_many = said.switched_off.len().saturating_sub(KEPT_MAX);
+        said.switched_off.drain(..too_many);
+    }
+    write(shared, &card.tenant, &name(card), &said).await
+}
+
 async fn write(
     shared: &Shared,
     tenant: &TenantId,
@@ -114,7 +138,7 @@ async fn read(shared: &Shared, card: &ThreadCard) -> Result<ServerTrust, Refusal
     Ok(said.unwrap_or_default())
 }
 
-/// The setting: an object with the lists `trusted` and `refused`.
+/// The setting: an object with the lists `trusted`, `refused` and `switched_off`.
 fn name(card: &ThreadCard) -> String {
     format!("mcp trust {}", card.directory.display())
 }

@@ -69,7 +69,8 @@ fn offers(turn: &Turn, agent: Option<&SubAgent>, tool: &dyn Tool) -> bool {
         AgentMode::Plan => tool.looks(),
         AgentMode::Code => true,
     };
-    is_there && agent.is_none_or(|agent| may_use(turn, agent, tool))
+    let is_heard = turn.can_ask || tool.name() != tools::ASK;
+    is_there && is_heard && agent.is_none_or(|agent| may_use(turn, agent, tool))
 }
 
 /// Whether what a sub-agent runs may change nothing.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tools::{Failure, Host, PlacedCall, Scope, SpawnRequest, Tool, ToolCx, normalize};
 use vocabulary::{
     Answer, AskKind, Closing, Fact, FileChange, FilePreview, FileSubject, OutputStream, PlanStep,
-    Question, StreamTag, Subject, ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
+    Question, StreamTag, Subject, TimeLimit, ToolCall, ToolFact, ToolOutcome, ToolOutput, TurnFact,
 };
 
 use super::{DueCall, FromTurn, SessionGone, Turn, checks, gate, offer, trusting, writes};
@@ -160,7 +160,8 @@ async fn allowed_run(
     let started = Instant::now();
     let result = tool.run(&cx, call.input.clone()).await;
     *ran = Some(started.elapsed());
-    Ok(match result {
+    let unheard = turn.unheard.lock().remove(&call.item);
+    Ok(match asked_in_vain(result, unheard) {
         Ok(output) => ToolOutcome::Succeeded(normalize::note_ignored(tool, &call.input, output)),
         Err(Failure::Error(error)) => ToolOutcome::Failed {
             error: match normalize::ignored(tool, &call.input) {
@@ -173,6 +174,19 @@ async fn allowed_run(
         },
         Err(Failure::Cancelled(output)) => ToolOutcome::Interrupted(output),
     })
+}
+
+/// A result that says why nobody was asked, where the tool wanted to ask.
+fn asked_in_vain(
+    result: Result<ToolOutput, Failure>,
+    why: Option<String>,
+) -> Result<ToolOutput, Failure> {
+    match (result, why) {
+        (result, None) => result,
+        (Ok(output), Some(why)) => Ok(normalize::noted(output, why)),
+        (Err(Failure::Error(error)), Some(why)) => Err(Failure::Error(format!("{error}\n{why}"))),
+        (Err(Failure::Cancelled(_)), Some(why)) => Err(Failure::Error(why)),
+    }
 }
 
 /// What a call may use that uses nothing the workspace brought along.
@@ -256,6 +270,14 @@ impl Host for CallHost {
         let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
     }
 
+    async fn timed_out(&self, limit: Duration, by: TimeLimit) {
+        let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        let what = ToolFact::TimedOut { limit_ms, by };
+        let fact = Fact::tool(self.tag.clone(), Arc::clone(&self.call), what);
+        // As above.
+        let _ = self.turn.to_session.send(FromTurn::Tell(fact)).await;
+    }
+
     async fn progress(&self, message: String) {
         let what = ToolFact::Progressed { message };
         let fact = Fact::tool(self.tag.clone(), Arc::clone(&self.call), what);
@@ -281,7 +303,11 @@ impl Host for CallHost {
             Closing::Answered(Answer::Dismissed | Answer::Approval(_)) => {
                 Some(ids.iter().map(|_| Vec::new()).collect())
             }
-            Closing::Cancelled | Closing::Lost { .. } => None,
+            Closing::Cancelled => None,
+            Closing::Lost { why } => {
+                self.turn.unheard.lock().insert(self.call.item.clone(), why);
+                None
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Asks for trust in what came with the workspace, where a call wants to use it.
 
-use vocabulary::{Approval, Approvals, AskKind, RiskCode, StreamTag, ToolCall};
+use vocabulary::{Approval, Approvals, AskKind, Closing, RiskCode, StreamTag, ToolCall};
 
 use super::{SessionGone, Turn, tooling};
 use crate::trust::{self, Trust};
@@ -61,8 +61,14 @@ pub async fn trusted(
             key: None,
             remembered: None,
         });
-        if !turn.ask(tag.clone(), call, kind).await?.approved() {
-            return Ok(tools::Trusted::nothing("the user does not trust it"));
+        match turn.ask(tag.clone(), call, kind).await? {
+            closing if closing.approved() => {}
+            Closing::Lost { .. } => {
+                return Ok(tools::Trusted::nothing("nobody could be asked about it"));
+            }
+            Closing::Answered(_) | Closing::Cancelled => {
+                return Ok(tools::Trusted::nothing("the user does not trust it"));
+            }
         }
         allowed = Some(content);
     }

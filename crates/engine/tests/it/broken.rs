@@ -6,7 +6,7 @@ use engine::ListenFrom;
 use providers::{ErrorKind, Message, Part};
 use serde_json::json;
 use vocabulary::{
-    Call, Fact, Item, ItemFact, StepFact, StopReason, ToolEvent, ToolFact, ToolOutcome,
+    Call, Fact, Item, ItemFact, RetryStage, StepFact, StopReason, ToolEvent, ToolFact, ToolOutcome,
     TurnErrorKind, TurnOutcome,
 };
 
@@ -16,7 +16,7 @@ use crate::puppet::{Gate, Play, Puppet, calls, says};
 use crate::toys::Toys;
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_tries_again_is_told_of_and_not_kept() {
+async fn a_provider_that_tries_again_is_told_of_and_kept() {
     let retrying = Part::Retrying {
         attempt: 1,
         delay: Duration::from_secs(2),
@@ -42,7 +42,47 @@ async fn a_provider_that_tries_again_is_told_of_and_not_kept() {
         "{told:?}"
     );
     assert_eq!(ear.completed().await, "there");
-    assert!(!house.log(thread).await.iter().any(delayed));
+    let log = house.log(thread).await;
+    assert!(log.iter().any(delayed));
+    let stages: Vec<_> = log.iter().filter_map(retried).collect();
+    assert_eq!(
+        stages,
+        [(2, RetryStage::Started), (2, RetryStage::Succeeded)]
+    );
+}
+
+fn retried(fact: &Fact) -> Option<(u32, RetryStage)> {
+    match fact {
+        Fact::Step {
+            what: StepFact::Retried { attempt, stage, .. },
+            ..
+        } => Some((*attempt, stage.clone())),
+        // tidy: wildcard, because only these are looked for.
+        _ => None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_are_counted_through_and_the_last_one_says_that_it_was() {
+    let broken = || {
+        let retrying = Part::Retrying {
+            attempt: 1,
+            delay: Duration::from_secs(2),
+            why: "overloaded".to_owned(),
+        };
+        let play = Play::new().part(retrying).begin("and th");
+        play.fail(ErrorKind::CutOff, "cut off")
+    };
+    let puppet = Puppet::new([broken(), broken(), broken()]);
+    let house = House::with(&puppet);
+    let (thread, mut ear) = house.heard_thread().await;
+    house.say(thread, "go").await.expect("a turn");
+    ear.failed().await;
+    let stages: Vec<_> = house.log(thread).await.iter().filter_map(retried).collect();
+    let error = "cut off".to_owned();
+    let mut expected: Vec<_> = (2..=6).map(|at| (at, RetryStage::Started)).collect();
+    expected.push((6, RetryStage::GivenUp { error }));
+    assert_eq!(stages, expected);
 }
 
 /// Its provider knows that the connection lives, and says nothing of it.

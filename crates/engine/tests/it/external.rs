@@ -93,6 +93,7 @@ fn words(ear: &Ear) -> Vec<String> {
             | ToolFact::Interacted { .. }
             | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. } => None,
         },
         Fact::Ask {

@@ -189,6 +189,11 @@ impl House {
         self.directory.path()
     }
 
+    /// How long an answer may take here.
+    pub fn patience(&self) -> Duration {
+        self.patience
+    }
+
     /// Where its data lies.
     pub fn home(&self) -> std::path::PathBuf {
         self.directory().join("home")
@@ -428,7 +433,7 @@ fn engine_on(store: SharedStore, stage: &Stage, directory: PathBuf) -> Engine {
 /// Listens as one of an audience, without the transcript.
 pub fn wish(from: ListenFrom) -> ListenOptions {
     ListenOptions {
-        audience: Audience(0),
+        attendance: Audience(0).into(),
         from,
         recent: 0,
         watch_files: false,
@@ -437,6 +442,7 @@ pub fn wish(from: ListenFrom) -> ListenOptions {
 
 pub fn said(thread: ThreadId, text: &str) -> StartTurn {
     StartTurn {
+        files: Vec::new(),
         changes: Box::default(),
         listen: None,
         thread,

@@ -123,7 +123,8 @@ async fn what_another_process_changes_in_the_library_is_noticed() {
     assert_eq!(next_change(&mut watcher).await, made);
     let rename = LibraryCall::UpdateWorkspace {
         id: WorkspaceId::new("one"),
-        name: "another".to_owned(),
+        name: Some("another".to_owned()),
+        is_active: None,
     };
     house.workspace(rename).await.expect("renamed");
     let renamed = (WorkspaceChange::Updated, "one".to_owned());
@@ -170,7 +171,8 @@ async fn one_workspace_is_current() {
     let id = WorkspaceId::new("one");
     let rename = LibraryCall::UpdateWorkspace {
         id,
-        name: " Home ".to_owned(),
+        name: Some(" Home ".to_owned()),
+        is_active: None,
     };
     assert_eq!(house.workspace(rename).await.expect("named").name, "Home");
 

@@ -9,7 +9,7 @@ use vocabulary::{
     DEFAULT_WORKSPACE, DirectoryCall, FileCall, FileUpload, FindFiles, ForkPlace, ForkThread,
     GrantScope, Idempotency, LibraryCall, LibraryReply, McpCall, NewThread, PushCall, Reply,
     RevertThread, RevertTo, RunCommand, SectionCall, Seq, SignInCall, SkillCall, TenantId,
-    ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceDirectory, WorkspaceId,
+    ThreadId, ThreadQuery, TurnSelection, Why, WorkspaceCall, WorkspaceDirectory, WorkspaceId,
 };
 
 use crate::grants::{asked, house_of};
@@ -32,7 +32,7 @@ enum Shows {
 }
 
 /// Every call has a place here; one without a sample fails the test.
-const CALLS: usize = 58;
+const CALLS: usize = 59;
 
 fn place(call: &Call) -> (usize, Shows) {
     match call {
@@ -61,6 +61,7 @@ fn place(call: &Call) -> (usize, Shows) {
         Call::FindThread { .. } => (32, Shows::NoThread),
         Call::Mcp { .. } => (21, Shows::NoThread),
         Call::Skills { .. } => (26, Shows::NoThread),
+        Call::Workspace { .. } => (58, Shows::Own),
         Call::ListCommands { .. } => (27, Shows::NoThread),
         Call::RunCommand(_) => (28, Shows::NoThread),
         Call::UploadFile(_) => (42, Shows::NoThread),
@@ -233,6 +234,10 @@ fn calls_of_thread(thread: ThreadId) -> Vec<Call> {
             thread,
             call: SkillCall::List,
         },
+        Call::Workspace {
+            workspace: WorkspaceId::new("of-the-other"),
+            call: Box::new(WorkspaceCall::Skills(SkillCall::List)),
+        },
         Call::ListCommands { thread },
         Call::RunCommand(RunCommand {
             thread,
@@ -290,7 +295,8 @@ fn calls_of_library(thread: ThreadId, folder: &str) -> impl Iterator<Item = Libr
         },
         LibraryCall::UpdateWorkspace {
             id: id.clone(),
-            name: "taken over".to_owned(),
+            name: Some("taken over".to_owned()),
+            is_active: Some(false),
         },
         LibraryCall::ReadTree {
             workspace: workspace.clone(),

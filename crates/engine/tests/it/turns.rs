@@ -24,6 +24,7 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
         Fact::Thread(ThreadFact::Titled { .. }) => "title",
         Fact::Thread(ThreadFact::SettingsChanged { .. }) => "settings",
         Fact::Thread(ThreadFact::Archived { .. }) => "archived",
+        Fact::Thread(ThreadFact::Labelled { .. }) => "labelled",
         Fact::Thread(ThreadFact::Reset) => "reset",
         Fact::Thread(ThreadFact::Reverted { .. }) => "reverted",
         Fact::Thread(ThreadFact::StatusChanged {
@@ -53,6 +54,22 @@ fn kinds(ear: &Ear) -> Vec<&'static str> {
             what: StepFact::Delayed { .. },
             ..
         } => "step delayed",
+        Fact::Step {
+            what: StepFact::Retried { .. },
+            ..
+        } => "step retried",
+        Fact::Step {
+            what: StepFact::LimitReached { .. },
+            ..
+        } => "limit reached",
+        Fact::Step {
+            what: StepFact::CompactionStarted,
+            ..
+        } => "compaction started",
+        Fact::Tool(ToolEvent {
+            what: ToolFact::TimedOut { .. },
+            ..
+        }) => "timed out",
         Fact::Step {
             what: StepFact::Started,
             ..

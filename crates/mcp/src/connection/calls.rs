@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 use tools::{Host, ToolCx};
+use vocabulary::TimeLimit;
 
 use super::McpConnection;
 use crate::limits::{CALL_SILENCE_MAX, PROGRESS_CHARS_MAX, PROGRESS_PAUSE};
@@ -190,6 +191,8 @@ impl McpConnection {
                     // A person may take longer.
                     if call.questions.load(Ordering::Relaxed) == 0 {
                         cancel(handle, "no sign of progress").await;
+                        let limit = CALL_SILENCE_MAX;
+                        cx.host.timed_out(limit, TimeLimit::Silence).await;
                         let minutes = CALL_SILENCE_MAX.as_secs() / 60;
                         let why = format!("no answer and no progress for {minutes} minutes");
                         return Err(CallFailure::Failed(why));

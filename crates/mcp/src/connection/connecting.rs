@@ -151,6 +151,7 @@ where
     let connection = Arc::new(McpConnection {
         peer,
         lists: Mutex::new(Arc::new(lists)),
+        refreshed: Arc::default(),
         calls,
         close: guard.disarm(),
         ended: CancellationToken::new(),

@@ -236,6 +236,7 @@ pub(super) async fn keep_fresh(connection: Weak<McpConnection>, changed: Arc<Not
         // What cannot be read stays as it was.
         if let Ok(lists) = read_all(&connection.peer).await {
             *connection.lists.lock() = Arc::new(lists);
+            connection.refreshed.notify_one();
         }
         drop(connection);
         tokio::time::sleep(RELIST_PAUSE).await;

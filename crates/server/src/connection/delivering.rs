@@ -3,10 +3,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use axum::extract::ws::{Message, Utf8Bytes};
 use dialects::{Action, Cx, Delivery, Ending, Heard, tell};
 use engine::{Delivered, Ended, Listener};
 use futures_util::{FutureExt, StreamExt};
+use tungstenite::{Message, Utf8Bytes};
 use vocabulary::{Refusal, ThreadId};
 
 use super::news::ListenerNews;

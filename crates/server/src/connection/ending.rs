@@ -1,11 +1,13 @@
 //! How a connection ends, and what is still said and done then.
 
-use axum::extract::ws::{CloseFrame, Message};
 use dialects::{Action, Cx, Reason};
 use futures_util::SinkExt;
+use tungstenite::Message;
 use tungstenite::error::ProtocolError;
+use tungstenite::protocol::CloseFrame;
 
-use super::{Connection, in_time, now};
+use super::sending::in_time;
+use super::{Connection, now};
 use crate::limits::CLOSE_LINGER;
 
 /// Why a connection ends.
@@ -54,7 +56,7 @@ impl Connection {
         };
         if let Some(reason) = reason {
             let frame = CloseFrame {
-                code: reason.code,
+                code: reason.code.into(),
                 reason: reason.text.into(),
             };
             // Whoever reads again within this time learns why.
@@ -80,11 +82,8 @@ impl Connection {
 }
 
 /// A frame the socket could not take in, and what RFC 6455 (7.4.1) calls that.
-pub(super) fn broken(error: axum::Error) -> End {
-    let Ok(error) = error.into_inner().downcast::<tungstenite::Error>() else {
-        return End::Gone;
-    };
-    match *error {
+pub(super) fn broken(error: tungstenite::Error) -> End {
+    match error {
         tungstenite::Error::Capacity(_) => End::Close(Reason::new(1009, "message too big")),
         tungstenite::Error::Utf8(_) => End::Close(Reason::new(1007, "text that is not UTF-8")),
         // There is nobody left to tell.

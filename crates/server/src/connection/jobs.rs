@@ -3,7 +3,7 @@
 use dialects::{NotAuthenticated, Tag, Variant};
 use engine::{Engine, ListenFrom, ListenOptions, Listener};
 use tracing::{Span, debug_span};
-use vocabulary::{Call, Caller, Refusal, Reply, Secret, Seq, ThreadId, Why};
+use vocabulary::{Attendance, Call, Caller, Refusal, Reply, Secret, Seq, ThreadId, Why};
 
 use crate::door::Door;
 use crate::limits::LISTENERS_MAX;
@@ -86,6 +86,7 @@ pub enum JobKind {
     Call(Box<Call>),
     Listen {
         thread: ThreadId,
+        attendance: Attendance,
         from: ListenFrom,
         recent: u32,
     },
@@ -141,13 +142,14 @@ pub async fn work(engine: Engine, door: Door, variant: Variant, job: Job) -> Fin
         (
             JobKind::Listen {
                 thread,
+                attendance,
                 from,
                 recent,
             },
             Some(caller),
         ) => {
             let wish = ListenOptions {
-                audience: variant.audience(),
+                attendance,
                 from,
                 recent,
                 watch_files: variant.tells_changed_files(),

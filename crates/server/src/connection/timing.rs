@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use axum::extract::ws::Message;
 use tokio::time::Instant;
+use tungstenite::Message;
 use vocabulary::Timestamp;
 
 use super::ending::End;

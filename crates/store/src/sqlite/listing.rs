@@ -3,7 +3,8 @@
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use vocabulary::{
-    ArchivedThreads, ListDirection, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, ThreadSort,
+    ArchivedThreads, ListDirection, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery,
+    ThreadSort, TreeThread, WorkspaceId,
 };
 
 use super::queries;
@@ -153,9 +154,29 @@ pub(crate) fn page(query: &ThreadQuery, mut threads: Vec<Thread>) -> ThreadPage 
 
 fn summary(row: &Row<'_>, column: usize) -> rusqlite::Result<Thread> {
     let text = row.get_ref(column)?.as_str()?;
-    serde_json::from_str(text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
-    })
+    serde_json::from_str(text).map_err(|error| unreadable(column, error))
+}
+
+/// All threads of a workspace, of each only what a tree shows: reading them whole takes most of its time.
+pub(super) fn tree(
+    db: &Connection,
+    tenant: &TenantId,
+    workspace: &WorkspaceId,
+) -> Result<Vec<TreeThread>> {
+    let mut list =
+        db.prepare_cached("SELECT summary FROM threads WHERE tenant = ?1 AND workspace = ?2")?;
+    let mut rows = list.query([tenant.as_str(), workspace.as_str()])?;
+    let mut threads = Vec::new();
+    while let Some(row) = rows.next()? {
+        let read = TreeThread::of_written(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?);
+        threads.extend(read.map_err(|error| unreadable(0, error))?);
+    }
+    threads.sort_unstable_by(|a, b| b.updated_at.cmp(&a.updated_at).then(a.id.cmp(&b.id)));
+    Ok(threads)
+}
+
+fn unreadable(column: usize, error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
 }
 
 pub(super) fn thread(db: &Connection, id: ThreadId) -> Result<Option<Thread>> {

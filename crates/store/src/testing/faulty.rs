@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use vocabulary::{
-    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TurnSelection,
+    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TreeThread,
+    TurnSelection, WorkspaceId,
 };
 
 use crate::{
@@ -196,6 +197,10 @@ impl<S: Store> Store for Faulty<S> {
 
     async fn threads(&self, tenant: &TenantId, query: &ThreadQuery) -> Result<ThreadPage> {
         self.inner.threads(tenant, query).await
+    }
+
+    async fn tree(&self, tenant: &TenantId, workspace: &WorkspaceId) -> Result<Vec<TreeThread>> {
+        self.inner.tree(tenant, workspace).await
     }
 
     async fn thread(&self, thread: ThreadId) -> Result<Option<Thread>> {

@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use vocabulary::{
-    IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery, TurnSelection,
+    ArchivedThreads, IndexedTurn, Seq, TenantId, Thread, ThreadId, ThreadPage, ThreadQuery,
+    TreeThread, TurnSelection, WorkspaceId,
 };
 
 use crate::{
@@ -237,6 +238,17 @@ impl Store for MemoryStore {
 
     async fn threads(&self, tenant: &TenantId, query: &ThreadQuery) -> Result<ThreadPage> {
         self.world.lock().list(tenant, query)
+    }
+
+    async fn tree(&self, tenant: &TenantId, workspace: &WorkspaceId) -> Result<Vec<TreeThread>> {
+        let query = ThreadQuery {
+            archived: ArchivedThreads::Included,
+            hidden: true,
+            workspace: Some(workspace.clone()),
+            ..ThreadQuery::default()
+        };
+        let page = self.world.lock().list(tenant, &query)?;
+        Ok(page.threads.into_iter().map(TreeThread::from).collect())
     }
 
     async fn thread(&self, thread: ThreadId) -> Result<Option<Thread>> {

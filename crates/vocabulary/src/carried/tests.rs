@@ -15,9 +15,10 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    Caller, FileChangeKind, FilePreview, FileSubject, ItemFact, ItemId, ModelRef, Notice, Refusal,
-    Subject, ThreadId, ToolOutcome, TurnId, TurnOutcome, Why, Workspace, WorkspaceChange,
-    WorkspaceDirectory, WorkspaceId,
+    Caller, FileChangeKind, FilePreview, FileSubject, ItemFact, ItemId, McpAuthMode, McpAuthState,
+    McpChangeKind, McpLayer, McpRunning, McpScope, McpServer, McpServerState, McpTransport,
+    ModelRef, Notice, Refusal, Subject, ThreadId, Timestamp, ToolOutcome, TurnId, TurnOutcome, Why,
+    Workspace, WorkspaceChange, WorkspaceDirectory, WorkspaceId,
 };
 
 fn comes_back<T: Serialize + DeserializeOwned + PartialEq + Debug>(sent: &T) {
@@ -196,6 +197,29 @@ fn workspace() -> Workspace {
     }
 }
 
+fn mcp_state() -> McpServerState {
+    McpServerState {
+        server: McpServer {
+            name: "n".to_owned(),
+            transport: McpTransport::Http {
+                url: "https://a".to_owned(),
+                headers: Default::default(),
+            },
+            required: None,
+            retries: None,
+            auth: None,
+        },
+        layer: McpLayer::User,
+        auth: McpAuthState {
+            mode: McpAuthMode::None,
+            scope: McpScope::User,
+            message: "m".to_owned(),
+        },
+        running: McpRunning::Starting,
+        switched_off: true,
+    }
+}
+
 #[test]
 fn every_notice_comes_back() {
     let thread = || Box::new(replies::thread());
@@ -213,6 +237,22 @@ fn every_notice_comes_back() {
             workspace: WorkspaceId::new("w"),
         },
         Notice::ThreadStatusChanged { thread: thread() },
+        Notice::SkillsChanged {
+            version: 1,
+            at: Timestamp(2),
+            change: Box::new(replies::skill_change()),
+        },
+        Notice::McpChanged {
+            workspaces: vec![WorkspaceId::new("w")],
+            version: 2,
+            name: "n".to_owned(),
+            what: McpChangeKind::Switched,
+        },
+        Notice::McpServerChanged {
+            workspaces: vec![WorkspaceId::new("w")],
+            version: 3,
+            state: Box::new(mcp_state()),
+        },
         Notice::Reload,
         Notice::TracingChanged {
             state: Default::default(),
@@ -221,7 +261,7 @@ fn every_notice_comes_back() {
             reason: Cow::Borrowed("restart"),
         },
     ];
-    all_come_back(&notices, 9, |notice| match notice {
+    all_come_back(&notices, 12, |notice| match notice {
         Notice::ThreadAdded { .. } => 0,
         Notice::ThreadChanged { .. } => 1,
         Notice::ThreadRemoved { .. } => 2,
@@ -231,5 +271,8 @@ fn every_notice_comes_back() {
         Notice::ShuttingDown { .. } => 6,
         Notice::TracingChanged { .. } => 7,
         Notice::ThreadStatusChanged { .. } => 8,
+        Notice::SkillsChanged { .. } => 9,
+        Notice::McpChanged { .. } => 10,
+        Notice::McpServerChanged { .. } => 11,
     });
 }

@@ -18,8 +18,6 @@ use crate::commands::tenants::credit::dollars;
 
 /// So many are shown to a person who does not say how many.
 const SHOWN_MAX: usize = 50;
-/// A label by which clients keep threads of sub-agents and tasks out of sight.
-const VISIBILITY: (&str, &str) = ("sidebar_visibility", "hidden");
 
 #[derive(Debug, Default, Args)]
 pub struct ListArguments {
@@ -86,10 +84,8 @@ pub async fn run(arguments: ListArguments, home: &Path, json: bool) -> anyhow::R
 
 impl ListArguments {
     fn wants(&self, thread: &Thread) -> bool {
-        let (label, hidden) = VISIBILITY;
-        let is_hidden = thread.labels.get(label).is_some_and(|it| it == hidden);
         (self.archived || !thread.archived)
-            && (self.all || !is_hidden)
+            && (self.all || !thread.is_hidden())
             && self
                 .workspace
                 .as_ref()

@@ -25,6 +25,7 @@ impl SessionNames {
     pub async fn read(store: &SharedStore, tenant: &TenantId) -> anyhow::Result<Self> {
         let query = ThreadQuery {
             archived: ArchivedThreads::Included,
+            hidden: true,
             ..ThreadQuery::default()
         };
         Ok(Self::of(store.threads(tenant, &query).await?.threads))

@@ -259,7 +259,7 @@ fn a_long_thread_is_resumed_as_a_whole_that_never_was_there_at_once() {
             stub.reply(Ok(bringing(&[0, 1, 2, 3, 4])));
             stub.take()
         };
-        let read_on = |changed: u64| {
+        let read_on = |messages: u64, head: u64| {
             let mut stub = Stub::ready(endpoint);
             stub.ask(1, "thread/resume", json!({ "threadId": THREAD }));
             // What is brought does not begin with the first message.
@@ -280,17 +280,20 @@ fn a_long_thread_is_resumed_as_a_whole_that_never_was_there_at_once() {
             }
             assert_eq!(stub.take(), [json!(null); 0]);
             let mut heard = view();
-            heard.thread.message_count = changed;
+            heard.thread.message_count = messages;
+            heard.head = Seq(heard.head.0 + head);
             heard.recent = entries(4);
             stub.reply(Ok(Reply::View(Box::new(heard))));
             stub
         };
-        assert_eq!(read_on(0).take(), whole, "{endpoint:?}");
-        // Where something happened meanwhile, it is read at once after all.
-        let mut stub = read_on(3);
-        assert_eq!(stub.take(), [json!(null); 0]);
-        stub.reply(Ok(bringing(&[0, 1, 2, 3, 4])));
-        assert_eq!(stub.take(), whole);
+        assert_eq!(read_on(0, 0).take(), whole, "{endpoint:?}");
+        // Where something happened meanwhile, it is read at once after all: as many messages may be others.
+        for (messages, head) in [(3, 0), (0, 2)] {
+            let mut stub = read_on(messages, head);
+            assert_eq!(stub.take(), [json!(null); 0]);
+            stub.reply(Ok(bringing(&[0, 1, 2, 3, 4])));
+            assert_eq!(stub.take(), whole);
+        }
     }
 }
 

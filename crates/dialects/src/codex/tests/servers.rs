@@ -224,6 +224,7 @@ fn state(name: &str, running: McpRunning, mode: McpAuthMode) -> McpServerState {
             message: String::new(),
         },
         running,
+        switched_off: false,
     }
 }
 

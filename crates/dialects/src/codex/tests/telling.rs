@@ -238,6 +238,7 @@ fn a_delay_is_an_error_that_is_tried_again() {
     let told = Stub::started(Endpoint::Zane).tell(Fact::Step {
         tag: tag(),
         what: StepFact::Delayed {
+            agent: None,
             discards: false,
             attempt: 2,
             delay_ms: 1500,

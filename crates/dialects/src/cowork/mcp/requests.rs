@@ -199,6 +199,7 @@ impl CoworkSession {
                 McpPurpose::Check { .. } | McpPurpose::Challenge { .. } | McpPurpose::SignIn { .. },
                 McpReply::Servers(_)
                 | McpReply::Migrated { .. }
+                | McpReply::Installed { .. }
                 | McpReply::Checked(_)
                 | McpReply::Challenge(_)
                 | McpReply::SignedIn { .. },

@@ -113,6 +113,9 @@ pub fn count(fact: &Fact) -> u32 {
             StepFact::Delayed { .. }
             | StepFact::Compacted { .. }
             | StepFact::Pruned { .. }
+            | StepFact::Retried { .. }
+            | StepFact::LimitReached { .. }
+            | StepFact::CompactionStarted
             | StepFact::Informed { .. } => 0,
         },
         Fact::Item {
@@ -139,6 +142,7 @@ pub fn count(fact: &Fact) -> u32 {
             | ToolFact::Interacted { .. }
             | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. } => 0,
         },
         Fact::Ask { what, .. } => match what {

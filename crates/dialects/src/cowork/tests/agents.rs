@@ -102,6 +102,7 @@ fn a_delay_says_why_how_long_and_which_attempt_comes() {
     let delayed = |attempt, delay_ms, error: &str| Fact::Step {
         tag: tag(2),
         what: StepFact::Delayed {
+            agent: None,
             discards: false,
             attempt,
             delay_ms,

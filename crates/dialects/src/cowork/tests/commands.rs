@@ -36,6 +36,7 @@ fn a_user_message_starts_a_turn() {
     assert_eq!(
         stub.call(),
         &Call::StartTurn(StartTurn {
+            files: Vec::new(),
             changes: Box::default(),
             listen: None,
             images: Vec::new(),

@@ -87,6 +87,7 @@ fn snapshot() -> McpSnapshot {
             message: message.to_owned(),
         },
         running: McpRunning::NotStarted,
+        switched_off: false,
     };
     McpSnapshot {
         servers: vec![
@@ -113,6 +114,7 @@ fn snapshot() -> McpSnapshot {
             server_count: 0,
         }],
         warnings: vec!["[MCP] Ignoring it".to_owned()],
+        ..McpSnapshot::default()
     }
 }
 

@@ -253,6 +253,7 @@ fn an_answer_that_is_asked_for_again_begins_its_step_anew() {
     let delayed = |discards| Fact::Step {
         tag: tag(6),
         what: StepFact::Delayed {
+            agent: None,
             attempt: 1,
             delay_ms: 500,
             error: "cut off".to_owned(),

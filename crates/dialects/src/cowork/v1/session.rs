@@ -151,6 +151,7 @@ impl Cowork1Session {
         // An empty id names no message, and would make the next one look like this one again.
         let client_message_id = client_message_id.filter(|id| !id.is_empty());
         let turn = StartTurn {
+            files: Vec::new(),
             changes: Box::default(),
             listen: None,
             images: Vec::new(),

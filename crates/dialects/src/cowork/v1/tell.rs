@@ -31,6 +31,9 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             StepFact::Started
             | StepFact::Informed { .. }
             | StepFact::Pruned { .. }
+            | StepFact::Retried { .. }
+            | StepFact::LimitReached { .. }
+            | StepFact::CompactionStarted
             | StepFact::Finished { .. }
             | StepFact::Failed { .. }
             | StepFact::Cited { .. }
@@ -72,6 +75,7 @@ pub fn tell(card: &ThreadCard, event: &Event) -> Vec<Frame> {
             | ToolFact::Interacted { .. }
             | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. } => Vec::new(),
         },
         Fact::Thread(_) | Fact::Item { .. } | Fact::Files(_) | Fact::Note(NoteFact::Unknown) => {

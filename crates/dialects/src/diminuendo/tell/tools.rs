@@ -22,7 +22,8 @@ impl<'a> At<'a> {
             | ToolFact::Wrote { .. }
             | ToolFact::Interacted { .. }
             | ToolFact::JobEnded { .. }
-            | ToolFact::Progressed { .. } => None,
+            | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. } => None,
         }
     }
 

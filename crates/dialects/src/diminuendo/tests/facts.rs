@@ -238,6 +238,7 @@ pub fn all() -> Vec<Fact> {
         Fact::Step {
             tag: tag(0),
             what: StepFact::Delayed {
+                agent: None,
                 discards: false,
                 attempt: 1,
                 delay_ms: 100,

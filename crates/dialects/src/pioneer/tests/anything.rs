@@ -6,7 +6,8 @@ use vocabulary::{AskFact, Fact, Refusal, Reply, Why};
 
 use super::samples::{THREAD, WORKSPACE, approval, tag};
 use super::stub::Stub;
-use crate::pioneer::hear::{BUILT, DECLINED};
+use crate::pioneer::admin::METHODS;
+use crate::pioneer::hear::BUILT;
 
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
@@ -113,6 +114,5 @@ proptest! {
 }
 
 fn methods() -> Vec<&'static str> {
-    let declined = DECLINED.iter().flat_map(|(methods, _)| methods.iter());
-    BUILT.iter().chain(declined).copied().collect()
+    BUILT.iter().chain(METHODS).copied().collect()
 }

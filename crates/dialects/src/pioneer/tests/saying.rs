@@ -120,11 +120,62 @@ fn pictures_go_with_the_words_or_alone() {
 }
 
 #[test]
+fn files_marks_and_what_is_pointed_at_go_with_the_words() {
+    let mut stub = Stub::subscribed(false);
+    let input = json!([
+        {
+            "type": "text", "text": "Read @note",
+            "textElements": [{ "byte_range": { "start": 5, "end": 10 }, "placeholder": "note" }],
+        },
+        { "type": "localFile", "path": "/tmp/a.txt" },
+        { "type": "file", "url": "data:text/plain;base64,aGVsbG8=" },
+        { "type": "mention", "name": "note", "path": "note.txt" },
+        { "type": "skill", "name": "tidy", "path": "/skills/tidy" },
+    ]);
+    stub.say("turn/start", turn(input));
+    let Call::StartTurn(start) = stub.call() else {
+        panic!("{:?}", stub.calls);
+    };
+    assert_eq!(start.display.as_deref(), Some("Read @note"));
+    assert_eq!(
+        start.text,
+        "Read @note\n\n[a file of the user's]\nhello\n[the user points at note.txt]\n\
+         [the user wants this skill to be used: tidy]"
+    );
+    assert_eq!(start.files, [std::path::PathBuf::from("/tmp/a.txt")]);
+    let marks = vec![vocabulary::TextMark {
+        start: 5,
+        end: 10,
+        placeholder: Some("note".to_owned()),
+    }];
+    let pieces = vec![vocabulary::InputPiece::Text { bytes: 10, marks }];
+    assert_eq!(start.pieces, pieces);
+    let input = UserInput {
+        item: ItemId::new("u3"),
+        text: start.text.clone(),
+        display: start.display.clone(),
+        client_id: None,
+        images: Vec::new(),
+        pieces,
+    };
+    let started = Fact::Turn(TurnFact::Started {
+        turn: TurnId::new("t1"),
+        cause: vocabulary::Cause::UserMessage,
+        input,
+        model: None,
+    });
+    let said = history(vec![started])[0]["payload"]["input"].take();
+    let element = json!({ "byte_range": { "start": 5, "end": 10 }, "placeholder": "note" });
+    let text = json!({ "type": "text", "text": "Read @note", "textElements": [element] });
+    assert_eq!(said, json!([text]));
+}
+
+#[test]
 fn what_cannot_be_said_names_its_field() {
     for (input, words) in [
         (
             json!([{ "type": "text", "text": "x" }, { "type": "audio", "url": "x" }]),
-            "input[1].type: expected text, image or localImage, not `audio`",
+            "audio and video are not taken), not `audio`",
         ),
         (
             json!([{ "type": "image", "url": "ftp://x" }]),
@@ -135,6 +186,24 @@ fn what_cannot_be_said_names_its_field() {
             "input[0].path: expected an absolute path",
         ),
         (json!([{ "type": "text", "text": " " }]), "some text"),
+        (
+            json!([{ "type": "localFile", "path": "a.txt" }]),
+            "input[0].path: expected an absolute path",
+        ),
+        (
+            json!([{ "type": "file", "url": "https://example.com/a.pdf" }]),
+            "input[0].url: expected a data: URL",
+        ),
+        (
+            json!([{ "type": "file", "url": "data:application/pdf;base64,/w==" }]),
+            "input[0].url: models of this server read text and pictures",
+        ),
+        (
+            json!([{ "type": "text", "text": "x", "textElements": [{ "byte_range": { "start": 0, "end": 9 } }] }]),
+            "input[0].textElements: byteRange",
+        ),
+        (json!([{ "type": "skill" }]), "input[0].name: expected"),
+        (json!([{ "type": "mention" }]), "input[0].path: expected"),
     ] {
         let mut stub = Stub::subscribed(false);
         stub.say("turn/start", turn(input));
@@ -277,26 +346,6 @@ fn a_compaction_is_told_and_kept() {
     assert_eq!(sent[2..], [compressed]);
     let kept = history(vec![compacted()]);
     assert_eq!(kept[1]["payload"]["item"], item);
-}
-
-#[test]
-fn a_delay_is_a_warning() {
-    let delayed = Fact::Step {
-        tag: tag(),
-        what: StepFact::Delayed {
-            discards: false,
-            attempt: 2,
-            delay_ms: 1500,
-            error: "openai: 429: slow down".to_owned(),
-        },
-    };
-    let item = json!({
-        "type": "systemEvent", "id": "t1-retry-1-2", "level": "warning",
-        "code": "retry_scheduled",
-        "message": "openai: 429: slow down; trying again in 2 s",
-        "details": { "attemptNumber": 2, "delayMs": 1500 },
-    });
-    assert_eq!(told(delayed), whole(&item));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A connection whose engine is the story itself.
 
 use serde_json::{Value, json};
-use vocabulary::{Call, Caller, Fact, LibraryReply, Notice, Refusal, Reply, Why};
+use vocabulary::{Call, Caller, Fact, LibraryReply, Notice, Refusal, Reply, Timestamp, Why};
 
 use super::samples::{self, NOW, THREAD, WORKSPACE};
 use crate::pioneer::{Pioneer, tell};
@@ -19,9 +19,19 @@ pub struct Stub {
 
 impl Stub {
     pub fn opened(permissions: bool) -> Self {
+        Self::with(permissions, false)
+    }
+
+    /// One that takes only ids as the original's.
+    pub fn strict() -> Self {
+        Self::with(false, true)
+    }
+
+    fn with(permissions: bool, strict_ids: bool) -> Self {
         let query = [("permissions".to_owned(), "1".to_owned())];
         let hello = Hello {
             query: query.into_iter().filter(|_| permissions).collect(),
+            strict_ids,
             ..Hello::default()
         };
         let mut stub = Self {
@@ -76,6 +86,18 @@ impl Stub {
         let id = "a".repeat(21);
         let frame = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.say_text(&frame.to_string());
+    }
+
+    pub fn say_bytes(&mut self, frame: &[u8]) {
+        self.act(|dialect, cx, out| dialect.heard_binary(cx, out, frame));
+    }
+
+    pub fn wake(&mut self, now: Timestamp) {
+        let cx = Cx {
+            now,
+            caller: Some(&self.caller),
+        };
+        self.dialect.woke(&cx, &mut Vec::new());
     }
 
     pub fn say_text(&mut self, frame: &str) {
@@ -138,8 +160,16 @@ impl Stub {
         call
     }
 
+    /// What was sent, but for the hints that a timeline has grown: they come behind everything that is kept.
     pub fn take(&mut self) -> Vec<Value> {
-        std::mem::take(&mut self.sent)
+        let mut sent = std::mem::take(&mut self.sent);
+        sent.retain(|frame| frame["method"] != "turn/timeline/changed");
+        sent
+    }
+
+    /// How the connection listens.
+    pub fn attendance(&self) -> vocabulary::Attendance {
+        self.dialect.attendance()
     }
 
     pub fn methods(&mut self) -> Vec<String> {

@@ -33,10 +33,11 @@ fn a_new_thread_keeps_the_clients_id_and_only_chats() {
         assert_eq!(sent[0]["result"]["thread"]["id"], THREAD);
         assert_eq!(sent[0]["result"]["thread"]["mode"], "Chat");
         assert_eq!(sent[0]["result"]["thread"]["turns"], json!([]));
-        assert_eq!(
-            sent[0]["result"]["sandbox"],
-            json!({ "mode": "FullAccess" })
-        );
+        let sandbox = view().sandbox;
+        let told = json!({
+            "mode": "FullAccess", "held": sandbox.holds, "network": sandbox.network,
+        });
+        assert_eq!(sent[0]["result"]["sandbox"], told, "what is really so");
         assert_eq!(sent[1]["method"], "thread/started");
     }
 }
@@ -49,6 +50,69 @@ fn a_thread_of_another_workspace_is_not_reopened() {
     stub.reply(Ok(Reply::Thread(Box::new(thread()))));
     assert_eq!(stub.take()[0]["error"]["code"], -32602);
     assert!(stub.calls.is_empty());
+}
+
+#[test]
+fn reopening_a_thread_that_sleeps_takes_labels_over_and_keeps_the_others() {
+    let mut asleep = thread();
+    asleep.labels = [("origin_kind", "task_run"), ("agent_role", "scout")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+    let mut stub = Stub::opened(false);
+    stub.say("thread/start", start());
+    stub.reply(Ok(Reply::Thread(Box::new(asleep.clone()))));
+    let mut joined = view();
+    joined.thread = asleep.clone();
+    stub.reply(Ok(Reply::View(Box::new(joined))));
+    let told = stub.take()[0]["result"]["thread"].take();
+    assert_eq!(told["origin_kind"], "task_run", "nothing was supplied");
+    assert_eq!(told["agent_role"], "scout");
+
+    let mut stub = Stub::opened(false);
+    let mut params = start();
+    params["sidebar_visibility"] = json!("hidden");
+    params["agent_role"] = json!("scout");
+    params["agent_nickname"] = json!("x".repeat(300));
+    stub.say("thread/start", params);
+    stub.reply(Ok(Reply::Thread(Box::new(asleep))));
+    let Call::ChangeThread { changes, .. } = stub.call() else {
+        panic!("{:?}", stub.call())
+    };
+    let names: Vec<_> = changes.labels.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        ["agent_nickname", "sidebar_visibility"],
+        "what differs"
+    );
+    assert_eq!(changes.labels["agent_nickname"].len(), 200);
+}
+
+#[test]
+fn a_sandbox_that_is_not_there_is_refused_with_its_field() {
+    for (method, params) in [
+        (
+            "thread/start",
+            json!({ "thread_id": THREAD, "workspace_id": WORKSPACE, "sandbox": "ReadOnly" }),
+        ),
+        (
+            "turn/start",
+            json!({
+                "thread_id": THREAD, "turn_id": "t1", "input": [{ "type": "text", "text": "x" }],
+                "sandbox_policy": { "mode": "ReadOnly" },
+            }),
+        ),
+    ] {
+        let mut stub = Stub::subscribed(false);
+        stub.say(method, params);
+        let error = stub.take().remove(0)["error"].take();
+        assert_eq!(error["code"], -32602);
+        let words = error["message"].as_str().expect("words");
+        assert!(
+            words.contains("sandbox: expected \"FullAccess\""),
+            "{words}"
+        );
+        assert!(stub.calls.is_empty());
+    }
 }
 
 #[test]
@@ -148,15 +212,33 @@ fn a_thread_is_shown_with_its_turns() {
 #[test]
 fn one_turn_is_found_without_its_thread() {
     let params = json!({ "thread_id": THREAD, "turn_id": "t1" });
-    for (method, entries) in [("turn/get", false), ("turn/items", true)] {
+    for (method, reads) in [("turn/get", false), ("turn/items", true)] {
         let mut stub = Stub::opened(false);
         stub.say(method, params.clone());
         stub.reply(Ok(Reply::Thread(Box::new(thread()))));
         let one = TurnSelection::One(TurnId::new("t1"));
-        assert_eq!(asked(&stub), (one, entries));
+        assert_eq!(asked(&stub), (one, false));
         stub.reply(Ok(turns(1..2, false)));
+        if reads {
+            // Where the index says that it lies.
+            assert!(matches!(
+                stub.call(),
+                Call::ReadEvents { after: Seq(9), .. }
+            ));
+            let facts = [
+                (10, turn_started()),
+                (11, turn_finished()),
+                (30, turn_started()),
+            ];
+            let events = facts.map(|(seq, fact)| samples::event(seq, fact));
+            stub.reply(Ok(Reply::Events(vocabulary::EventPage {
+                card: Box::new(thread().card),
+                events: events.to_vec(),
+                more: true,
+            })));
+        }
         let result = stub.take().remove(0)["result"].take();
-        match entries {
+        match reads {
             false => assert_eq!(result["turn"], json!({ "id": "t1", "status": "Completed" })),
             true => {
                 let of = |field: &str| result["events"][1]["payload"][field].clone();

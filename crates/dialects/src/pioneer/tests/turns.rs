@@ -145,6 +145,9 @@ fn a_command_ends_with_what_it_was_called_with() {
     assert_eq!(item["display"]["kind"], "shell");
     assert_eq!(item["display"]["exit_code"], 0);
     assert_eq!(item["success"], true);
+    let outcome = json!({ "status": "ok", "shouldRetry": false, "incomplete": false });
+    assert_eq!(item["outcome"], outcome);
+    assert_eq!(item["storage"]["metadata"], json!({ "exit_code": 0 }));
 }
 
 #[test]
@@ -170,6 +173,7 @@ fn a_command_that_says_no_has_failed() {
         (&item["status"], &item["success"]),
         (&json!("failed"), &json!(false))
     );
+    assert_eq!(item["outcome"]["status"], "recoverable_error");
 }
 
 #[test]
@@ -182,6 +186,9 @@ fn only_who_wants_to_be_asked_is_asked() {
             what: AskFact::Opened { ask },
         });
         assert_eq!(stub.take().len(), expected);
+        let attendance = stub.attendance();
+        assert_eq!(attendance.answers, permissions, "the engine knows, too");
+        assert!(attendance.lets_sleep, "the last one out unloads a thread");
     }
 }
 

@@ -115,8 +115,8 @@ fn what_cannot_be_read_is_told_in_the_protocols_words() {
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"mcp/list"}"#,
-            -32004,
-            "mcp/list is not supported: MCP servers are kept with `dragoman mcp`",
+            -32602,
+            "invalid params for `mcp/list`: missing field `workspace_id`",
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"thread/get"}"#,

@@ -7,6 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::item::TurnItem;
+use super::params::TextElement;
+use super::recovery::{
+    LoopLimitAction, LoopLimitKind, RecoveryAction, RecoveryJobStatus, RecoveryTrigger,
+    TimeoutReason, TurnItemType,
+};
+use super::timeline::TimelineLane;
 use super::turn::{ItemDeltaStream, Turn};
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -26,6 +32,11 @@ pub struct ThreadHistoryEvent<'a> {
     pub sequence: i64,
     pub created_at: i64,
     pub payload: ThreadHistoryEventPayload<'a>,
+    /// Whose it is within the turn, and for which call it was done: told by `turn/timeline`.
+    #[serde(skip)]
+    pub lane: TimelineLane,
+    #[serde(skip)]
+    pub child_of: Option<&'a str>,
 }
 
 /// One event of `turn/items`.
@@ -78,6 +89,83 @@ pub enum ThreadHistoryEventPayload<'a> {
         turn_id: &'a str,
         item: TurnItem<'a>,
     },
+    /// A recovery went on: its item is told anew.
+    ItemUpdated {
+        #[serde(flatten)]
+        whose: Whose<'a>,
+        turn_id: &'a str,
+        item: TurnItem<'a>,
+    },
+    ItemTimeoutDetected {
+        #[serde(flatten)]
+        whose: Whose<'a>,
+        turn_id: &'a str,
+        item_id: &'a str,
+        item_type: TurnItemType,
+        attempt_number: u32,
+        reason: TimeoutReason,
+    },
+    ItemRecoveryOpened {
+        #[serde(flatten)]
+        whose: Whose<'a>,
+        turn_id: &'a str,
+        item_id: Cow<'a, str>,
+        item_type: TurnItemType,
+        recovery_job_id: Cow<'a, str>,
+        trigger: RecoveryTrigger,
+        action: RecoveryAction,
+        attempt_number: u32,
+    },
+    ItemRetryScheduled {
+        #[serde(flatten)]
+        whose: Whose<'a>,
+        turn_id: &'a str,
+        item_id: Cow<'a, str>,
+        item_type: TurnItemType,
+        recovery_job_id: Cow<'a, str>,
+        attempt_number: u32,
+        next_run_at_unix: i64,
+        reason: &'a str,
+    },
+    ItemRetryAttemptStarted {
+        #[serde(flatten)]
+        whose: Whose<'a>,
+        turn_id: &'a str,
+        item_id: Cow<'a, str>,
+        item_type: TurnItemType,
+        recovery_job_id: Cow<'a, str>,
+        attempt_number: u32,
+    },
+    ItemRecoverySucceeded {
+        #[serde(flatten)]
+        whose: Whose<'a>,
+        turn_id: &'a str,
+        item_id: Cow<'a, str>,
+        item_type: TurnItemType,
+        recovery_job_id: Cow<'a, str>,
+        attempt_number: u32,
+    },
+    ItemRecoveryExhausted {
+        #[serde(flatten)]
+        whose: Whose<'a>,
+        turn_id: &'a str,
+        item_id: Cow<'a, str>,
+        item_type: TurnItemType,
+        recovery_job_id: Cow<'a, str>,
+        attempt_number: u32,
+        status: RecoveryJobStatus,
+        error_message: &'a str,
+    },
+    TurnToolLoopBudgetExceeded {
+        #[serde(flatten)]
+        whose: Whose<'a>,
+        turn_id: &'a str,
+        limit_kind: LoopLimitKind,
+        limit: u32,
+        observed: u32,
+        action: LoopLimitAction,
+        reason: &'static str,
+    },
     TurnCompleted {
         #[serde(flatten)]
         whose: Whose<'a>,
@@ -100,7 +188,7 @@ pub enum ThreadHistoryEventPayload<'a> {
 pub enum Input<'a> {
     Text {
         text: &'a str,
-        text_elements: [(); 0],
+        text_elements: Vec<TextElement>,
     },
     Image {
         url: Cow<'a, str>,

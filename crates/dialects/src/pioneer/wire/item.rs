@@ -43,11 +43,42 @@ pub enum TurnItem<'a> {
         cwd: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         success: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outcome: Option<ToolOutcomeView<'a>>,
     },
     FileChange {
         #[serde(flatten)]
         tool: Tool<'a>,
         changed_files: Vec<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        success: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outcome: Option<ToolOutcomeView<'a>>,
+    },
+    WebSearch {
+        #[serde(flatten)]
+        tool: Tool<'a>,
+        query: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        took_ms: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result_count: Option<usize>,
+        results: Vec<SearchResult<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        success: Option<bool>,
+    },
+    WebFetch {
+        #[serde(flatten)]
+        tool: Tool<'a>,
+        url: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        final_url: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        elapsed_ms: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        word_count: Option<usize>,
+        /// Of what was read of it.
+        links: Vec<WebLink<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         success: Option<bool>,
     },
@@ -56,7 +87,50 @@ pub enum TurnItem<'a> {
         tool: Tool<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         success: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outcome: Option<ToolOutcomeView<'a>>,
     },
+}
+
+/// One thing that a search found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchResult<'a> {
+    pub rank: u32,
+    pub title: &'a str,
+    pub url: &'a str,
+    pub snippet: &'a str,
+    /// The host that has it.
+    pub source: &'a str,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WebLink<'a> {
+    pub text: &'a str,
+    pub url: &'a str,
+}
+
+/// How a call ended (the protocol's `ToolOutcome`).
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolOutcomeView<'a> {
+    pub status: OutcomeStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_class: Option<&'static str>,
+    /// Always false: no call is made again by the server itself.
+    pub should_retry: bool,
+    pub incomplete: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incomplete_reason: Option<&'a str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeStatus {
+    Ok,
+    RecoverableError,
+    FatalError,
+    PartialSuccess,
 }
 
 /// A picture that came with a message.
@@ -72,6 +146,7 @@ pub enum Attachment<'a> {
 pub enum SystemEventLevel {
     Info,
     Warning,
+    Error,
 }
 
 /// What all tool items have.
@@ -84,7 +159,7 @@ pub struct Tool<'a> {
     pub status: ToolCallStatus,
     pub output_policy: ToolOutputPolicySnapshot,
     pub display: ToolDisplayPayload<'a>,
-    pub storage: ToolStoragePayload,
+    pub storage: ToolStoragePayload<'a>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -114,7 +189,6 @@ pub enum OutputPolicy {
     Full { max_bytes: u64 },
     UntilTurnTerminal { max_bytes: u64 },
     ProgressOnly,
-    Disabled,
     None,
 }
 
@@ -141,9 +215,15 @@ pub enum ToolDisplayPayload<'a> {
     },
 }
 
-/// Nothing is kept for this client's own storage: history has it all.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+/// What is kept, in short: the whole of it is in `display`, and in history again.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum ToolStoragePayload {
+pub enum ToolStoragePayload<'a> {
+    Summary {
+        title: &'a str,
+        metadata: Value,
+        truncated: bool,
+    },
+    /// Of a call that has not ended.
     None,
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
 
 use super::permission::Resolution;
 use super::thread::{
@@ -17,6 +16,8 @@ pub struct WorkspaceCreateParams {
     pub workspace_id: String,
     pub name: Option<String>,
     pub make_current: Option<bool>,
+    /// An addition of ours: a directory of the user's own, absolute; without it the server makes one.
+    pub path: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,6 +30,8 @@ pub struct WorkspaceSelectParams {
 pub struct WorkspaceUpdateParams {
     pub workspace_id: String,
     pub name: Option<String>,
+    /// An addition of ours: whether one can work in it.
+    pub is_active: Option<bool>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -113,18 +116,34 @@ pub struct TurnStartParams {
     pub mode: Option<ThreadMode>,
 }
 
-/// Of its many types `text`, `image` and `localImage` can be used in this build.
+/// A piece of what a user says.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct UserInput {
     #[serde(rename = "type")]
     pub kind: String,
     pub text: Option<String>,
-    /// Of an `image`.
+    /// Places in the text that the client draws in its own way.
+    #[serde(rename = "textElements", alias = "text_elements", default)]
+    pub text_elements: Vec<TextElement>,
+    /// Of an `image` or a `file`.
     pub url: Option<String>,
-    /// Of a `localImage`.
+    /// Of a `localImage`, a `localFile`, a `skill` or a `mention`.
     pub path: Option<String>,
-    #[serde(flatten)]
-    pub rest: Map<String, Value>,
+    /// Of a `skill` or a `mention`.
+    pub name: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TextElement {
+    pub byte_range: ByteRange,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placeholder: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ByteRange {
+    pub start: usize,
+    pub end: usize,
 }
 
 /// `turn/cancel`, `turn/get` and `turn/items`.

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use vocabulary::AgentMode;
 
 use super::turn::Turn;
@@ -84,21 +86,44 @@ pub enum ThreadSidebarVisibility {
     Hidden,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// There is only one: what clients may ask for is full access, and nothing narrower is promised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum SandboxMode {
     #[default]
     FullAccess,
 }
 
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+impl<'de> Deserialize<'de> for SandboxMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = Value::deserialize(deserializer)?;
+        match given.as_str() {
+            Some("FullAccess") => Ok(SandboxMode::FullAccess),
+            Some(_) | None => Err(D::Error::custom(format!(
+                "sandbox: expected \"FullAccess\", which is the only mode, not {given}"
+            ))),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 pub struct SandboxPolicy {
     pub mode: SandboxMode,
+}
+
+/// The sandbox of a thread, as `thread/start` answers.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct ThreadSandbox {
+    pub mode: SandboxMode,
+    /// Ours: whether this server's own sandbox holds what runs; if not, it can do what the server can.
+    pub held: bool,
+    /// Ours: whether what runs reaches the network.
+    pub network: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ThreadStartResponse<'a> {
     pub thread: Thread<'a>,
-    pub sandbox: SandboxPolicy,
+    pub sandbox: ThreadSandbox,
 }
 
 /// The result of `thread/get`, and the params of `thread/started` and `thread/updated`.

@@ -1,5 +1,7 @@
 //! Workspaces (docs/protocols/pioneer.md, "Workspace").
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,6 +14,9 @@ pub struct Workspace<'a> {
     /// Unix seconds.
     pub created_at: i64,
     pub updated_at: i64,
+    /// An addition of ours: its directory, where it is one of the user's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<Cow<'a, str>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use providers::{Block, ErrorKind, ModelRequest, Part, Provider, ProviderError, StopCause};
 use tokio::time::timeout;
 use tools::ToolFaces;
-use vocabulary::{Fact, ModelRef, StepFact, StopReason, StreamTag, SubAgent, ToolCall};
+use vocabulary::{ModelRef, StopReason, StreamTag, SubAgent, ToolCall};
 
 use super::endings;
 use crate::limits::{
@@ -22,9 +22,11 @@ use crate::turn::{DueCall, SessionGone, Turn, offer};
 mod blocks;
 mod plan;
 mod planned;
+mod retries;
 
 use blocks::{OpenBlock, Whole};
 use planned::SplitBlock;
+use retries::Retries;
 
 /// Whose answer it is, and so how it is told.
 #[derive(Clone)]
@@ -75,6 +77,19 @@ pub async fn ask(
     speaker: Speaker,
     request: ModelRequest,
 ) -> Result<Answered, Broken> {
+    let mut retries = Retries::new(turn, tag, &speaker);
+    let asked = ask_again(turn, provider, (tag, speaker), request, &mut retries).await;
+    retries.ended(&asked).await?;
+    asked
+}
+
+async fn ask_again(
+    turn: &Turn,
+    provider: &dyn Provider,
+    (tag, speaker): (&StreamTag, Speaker),
+    request: ModelRequest,
+    retries: &mut Retries<'_>,
+) -> Result<Answered, Broken> {
     let model = ModelRef {
         provider: provider.id().to_owned(),
         model: request.model.clone(),
@@ -87,12 +102,15 @@ pub async fn ask(
             ..request.clone()
         };
         attempt += 1;
+        retries.begun().await?;
         if let Speaker::Sub { words, .. } = &speaker {
             words.lock().clear();
         }
         let mut answer = ModelAnswer::new(turn, tag.clone(), speaker.clone(), faces);
         let mut watched = WatchedRequest::begin(turn, &model, &request, speaker.call());
-        let streamed = answer.stream(provider, request, &mut watched).await;
+        let streamed = answer
+            .stream(provider, request, &mut watched, retries)
+            .await;
         watched.ended(&answer.end_of_request(&streamed));
         let broken = match streamed {
             Ok((reason, usage)) => return Ok(answer.answered(reason, usage)),
@@ -108,16 +126,9 @@ pub async fn ask(
             broken => return Err(broken),
         };
         let delay = ANSWER_RESTART_AFTER * 2_u32.pow(attempt as u32 - 1);
-        turn.tell(Fact::Step {
-            tag: tag.clone(),
-            what: StepFact::Delayed {
-                attempt: attempt as u32,
-                delay_ms: millis(delay),
-                error: error.message, // A sub-agent's answer is no part of the step.
-                discards: matches!(speaker, Speaker::Agent),
-            },
-        })
-        .await?;
+        // A sub-agent's answer is no part of the step.
+        let discards = matches!(speaker, Speaker::Agent);
+        retries.delayed(delay, error.message, discards).await?;
         tokio::select! {
             () = turn.cancel.cancelled() => return Err(Broken::Cancelled),
             () = tokio::time::sleep(delay) => {}
@@ -223,6 +234,7 @@ impl<'a> ModelAnswer<'a> {
         provider: &dyn Provider,
         request: ModelRequest,
         watched: &mut WatchedRequest<'_>,
+        retries: &mut Retries<'_>,
     ) -> StreamOutcome {
         let starting = provider.stream(request);
         let mut parts = self.awaited(MODEL_SILENCE_MAX, starting).await??;
@@ -236,6 +248,7 @@ impl<'a> ModelAnswer<'a> {
                 )));
             };
             patience = MODEL_SILENCE_MAX;
+            retries.begun().await?;
             match part? {
                 Part::Finish { stop, usage } => {
                     self.finish(Whole::Yes, None).await?;
@@ -245,15 +258,11 @@ impl<'a> ModelAnswer<'a> {
                     let message = format!("the model was not reached, {delays} times; try later");
                     return Err(ProviderError::new(ErrorKind::Unreachable, message).into());
                 }
-                Part::Retrying {
-                    attempt,
-                    delay,
-                    why,
-                } => {
+                Part::Retrying { delay, why, .. } => {
                     delays += 1;
                     watched.retried();
                     patience += delay.min(ANSWER_DELAY_MAX);
-                    self.delayed(attempt, delay, why).await?;
+                    retries.delayed(delay, why, false).await?;
                 }
                 part => {
                     if !std::mem::replace(&mut self.touched, true) {
@@ -308,26 +317,6 @@ impl<'a> ModelAnswer<'a> {
             return Err(ProviderError::new(ErrorKind::Other, message));
         }
         Ok(())
-    }
-
-    async fn delayed(
-        &self,
-        attempt: u32,
-        delay: Duration,
-        error: String,
-    ) -> Result<(), SessionGone> {
-        let (tag, delay_ms) = (self.tag.clone(), millis(delay));
-        self.turn
-            .tell(Fact::Step {
-                tag,
-                what: StepFact::Delayed {
-                    attempt,
-                    delay_ms,
-                    error,
-                    discards: false,
-                },
-            })
-            .await
     }
 }
 

@@ -146,6 +146,12 @@ async fn ask(
     })
 }
 
+/// Tells people that a thread's own conversation is about to be summarised.
+pub async fn tell_start(turn: &Turn, tag: StreamTag) -> Result<(), SessionGone> {
+    let what = StepFact::CompactionStarted;
+    turn.tell(Fact::Step { tag, what }).await
+}
+
 /// A conversation that no log has, with a summary in its place.
 pub fn shortened(messages: &[Arc<Message>], summary: &str, compact_at: u64) -> Vec<Arc<Message>> {
     kept::shortened(messages, summary, KeptBudget::of(compact_at))

@@ -287,6 +287,9 @@ impl Reading {
             }
             StepFact::Started
             | StepFact::Delayed { .. }
+            | StepFact::Retried { .. }
+            | StepFact::LimitReached { .. }
+            | StepFact::CompactionStarted
             | StepFact::Finished { .. }
             | StepFact::Failed { .. }
             | StepFact::Cited { .. }
@@ -334,6 +337,7 @@ impl Reading {
             | ToolFact::Interacted { .. }
             | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. } => {}
         }
     }

@@ -49,6 +49,7 @@ async fn compact(turn: &Arc<Turn>, start: &TurnStart) -> Result<TurnEnd, Session
     let request = talk.request();
     let (provider, credit) = (Arc::clone(&talk.provider), &mut StepCredit::Agent);
     let provider = provider.as_ref();
+    compaction::tell_start(turn, turn.tag(talk.step)).await?;
     match compaction::summarise(turn, provider, &turn.model, &request, false, credit).await? {
         Summarised::Text(summary) => {
             let replaced = talk.replace(&summary, &request, SummaryReason::Wanted);

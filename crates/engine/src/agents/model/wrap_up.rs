@@ -1,7 +1,7 @@
 //! The last answer of a turn that must stop: it makes no calls, it says how things stand.
 
 use tracing::Instrument as _;
-use vocabulary::{TurnError, TurnErrorKind};
+use vocabulary::{Fact, StepFact, TurnError, TurnErrorKind, TurnLimit};
 
 use super::{StepOutcome, Talk, exhausted, failed};
 use crate::limits::REPEATED_CALLS_MAX;
@@ -57,6 +57,10 @@ impl Talk<'_> {
         if let Some(why) = exhausted(self.turn, &self.turn.model) {
             return Ok(failed(TurnErrorKind::Budget, why));
         }
+        if let WrapUp::StepLimit(limit) = why {
+            let observed = self.step;
+            self.tell_limit(TurnLimit::Steps, limit, observed).await?;
+        }
         self.inform(why.note()).await?;
         self.step += 1;
         self.hear_steers();
@@ -67,12 +71,32 @@ impl Talk<'_> {
             // Why it stopped is told, whatever became of the last words.
             StepOutcome::Ended(TurnEnd::Completed | TurnEnd::Failed(_)) => {}
             StepOutcome::Answered { calls, .. } => {
+                if !calls.is_empty() {
+                    let observed = u32::try_from(calls.len()).unwrap_or(u32::MAX);
+                    self.tell_limit(TurnLimit::CallsInWrapUp, 0, observed)
+                        .await?;
+                }
                 for due in &calls {
                     tooling::leave_out(self.turn, due, NO_MORE_CALLS).await?;
                 }
             }
         }
         Ok(TurnEnd::Failed(why.error()))
+    }
+
+    async fn tell_limit(
+        &self,
+        kind: TurnLimit,
+        limit: u32,
+        observed: u32,
+    ) -> Result<(), SessionGone> {
+        let what = StepFact::LimitReached {
+            kind,
+            limit,
+            observed,
+        };
+        let tag = self.turn.tag(self.step);
+        self.turn.tell(Fact::Step { tag, what }).await
     }
 }
 

@@ -16,7 +16,7 @@ use crate::turn::{SessionGone, Turn};
 pub enum ExternalVerdict {
     Allow,
     Deny(Box<ToolOutcome>),
-    /// The turn is over, or whoever was asked is gone.
+    /// The turn is over.
     Cancelled(Box<ToolOutcome>),
 }
 
@@ -60,7 +60,7 @@ pub async fn permit(
             let why = CANCELLED.to_owned();
             ExternalVerdict::Cancelled(Box::new(ToolOutcome::NotRun { why }))
         }
-        Closing::Lost { why } => ExternalVerdict::Cancelled(Box::new(ToolOutcome::NotRun { why })),
+        Closing::Lost { why } => ExternalVerdict::Deny(Box::new(ToolOutcome::NotRun { why })),
     })
 }
 

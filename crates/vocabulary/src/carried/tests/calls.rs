@@ -5,10 +5,11 @@ use super::{all_come_back, comes_back, model, thread_id};
 use crate::{
     Answer, ApprovalAnswer, Approvals, AskId, Audience, Call, Caller, Cause, Changed, Changes,
     CheckpointCall, CheckpointId, ExecCommand, FieldChange, FileCall, FileUpload, GitInfoChange,
-    GrantScope, Idempotency, Image, LibraryCall, McpCall, MemberCall, NewThread, ReviewTarget,
-    Role, RunCommand, RunShell, SandboxMode, Secret, SectionAppearance, SectionCall, SectionFilter,
-    SectionId, SectionPlace, Seq, SignInCall, SkillCall, StartReview, StartTurn, SteerTurn,
-    TerminalCall, ThreadQuery, TurnId, TurnSelection, WorkspaceDirectory, WorkspaceId,
+    GrantScope, Idempotency, Image, LibraryCall, McpCall, McpScope, MemberCall, NewThread,
+    ReplacedSkill, ReviewTarget, Role, RunCommand, RunShell, SandboxMode, Secret,
+    SectionAppearance, SectionCall, SectionFilter, SectionId, SectionPlace, Seq, SignInCall,
+    SkillArchive, SkillCall, StartReview, StartTurn, SteerTurn, TerminalCall, ThreadQuery, TurnId,
+    TurnSelection, WorkspaceCall, WorkspaceDirectory, WorkspaceId,
 };
 
 const KEY: &str = "sk-not-to-be-seen";
@@ -124,6 +125,24 @@ fn of_threads() -> Vec<Call> {
             thread,
             call: SkillCall::List,
         },
+        Call::Workspace {
+            workspace: WorkspaceId::new("w"),
+            call: Box::new(WorkspaceCall::Mcp(McpCall::Install {
+                config: Secret::default(),
+                scope: McpScope::User,
+                enabled: true,
+            })),
+        },
+        Call::Workspace {
+            workspace: WorkspaceId::new("w"),
+            call: Box::new(WorkspaceCall::Skills(SkillCall::Install(SkillArchive {
+                packed: vec![1, 2],
+                replaces: Some(ReplacedSkill {
+                    name: "s".to_owned(),
+                    fingerprint: None,
+                }),
+            }))),
+        },
         Call::ListCommands { thread },
         Call::RunCommand(RunCommand {
             thread,
@@ -154,6 +173,7 @@ fn of_turns() -> Vec<Call> {
     let thread = thread_id();
     vec![
         Call::StartTurn(StartTurn {
+            files: Vec::new(),
             thread,
             text: "t".to_owned(),
             display: Some("d".to_owned()),
@@ -216,7 +236,8 @@ fn of_library() -> Vec<LibraryCall> {
         },
         LibraryCall::UpdateWorkspace {
             id,
-            name: name.clone(),
+            name: Some(name.clone()),
+            is_active: Some(false),
         },
         LibraryCall::ReadTree {
             workspace: workspace.clone(),
@@ -329,7 +350,7 @@ fn every_call_comes_back() {
     calls.extend(of_files().map(|call| Call::Files { thread, call }));
     calls.extend(super::directories::calls());
     calls.extend(super::orders::calls());
-    all_come_back(&calls, 43, |call| match call {
+    all_come_back(&calls, 44, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,
@@ -373,6 +394,7 @@ fn every_call_comes_back() {
         Call::RunShell(_) => 40,
         Call::Terminals { .. } => 41,
         Call::Exec(_) => 42,
+        Call::Workspace { .. } => 43,
     });
 }
 
@@ -391,7 +413,17 @@ fn a_secret_goes_along_only_on_purpose() {
             key: Secret::new(KEY),
         },
     ];
-    for call in calls.map(Call::SignIn) {
+    let config = Secret::new(KEY);
+    let install = McpCall::Install {
+        config,
+        scope: McpScope::Workspace,
+        enabled: true,
+    };
+    let install = Call::Workspace {
+        workspace: WorkspaceId::new("w"),
+        call: Box::new(WorkspaceCall::Mcp(install)),
+    };
+    for call in calls.map(Call::SignIn).into_iter().chain([install]) {
         assert!(!format!("{call:?}").contains(KEY));
         let alone = serde_json::to_string(&call).expect("written");
         assert!(!alone.contains(KEY), "{alone}");

@@ -5,14 +5,15 @@ use crate::{
     Account, Approval, Approvals, Ask, AskId, AskKind, AuthMethod, AuthMode, CallRef, Catalog,
     CatalogModel, CatalogProvider, Challenge, Checkpoint, CheckpointId, CheckpointReply,
     Checkpoints, CommandOrigin, EndedTurn, Entry, EventPage, FileIteration, FileListing, FileReply,
-    Folder, GitInfo, Grant, GrantScope, Growing, InSection, IndexedTurn, ItemId, LibraryReply,
-    ListedFile, ListedKind, LiveItem, McpFile, McpLayer, McpReply, McpSnapshot, Member,
-    MemberReply, MessagePage, OpenAsk, PermissionOffer, Placement, PlannedCall, ProviderStatus,
-    ReadFile, ReasoningKind, Reply, RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce,
-    SandboxMode, Section, SectionAppearance, SectionId, Seq, SignedIn, Skill, SkillLook, SkillText,
-    SkillTier, SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId,
-    Thread, ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree,
-    Trigger, TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
+    Folder, GitInfo, Grant, GrantScope, Growing, InSection, IndexedTurn, InspectedSkill, ItemId,
+    LibraryReply, ListedFile, ListedKind, LiveItem, McpFile, McpLayer, McpReply, McpSnapshot,
+    Member, MemberReply, MessagePage, OpenAsk, PermissionOffer, Placement, PlannedCall,
+    ProviderStatus, ReadFile, ReasoningKind, Reply, RestoreAction, RiskCode, Role, RunningTurn,
+    SandboxInForce, SandboxMode, Section, SectionAppearance, SectionId, Seq, SignedIn, Skill,
+    SkillChange, SkillChangeKind, SkillFault, SkillLook, SkillReport, SkillText, SkillTier,
+    SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId, Thread,
+    ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree, Trigger,
+    TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -186,7 +187,7 @@ fn of_threads() -> Vec<Reply> {
         Reply::Thread(Box::new(thread())),
         Reply::View(view()),
         Reply::Threads(ThreadPage {
-            threads: vec![thread()],
+            threads: vec![thread().into()],
             next: Some("n".to_owned()),
             back: Some("b".to_owned()),
         }),
@@ -300,6 +301,21 @@ fn of_server() -> Vec<Reply> {
             ..McpSnapshot::default()
         }))),
         Reply::Skills(vec![skill()]),
+        Reply::SkillReport(Box::new(SkillReport {
+            version: 1,
+            at: Timestamp(2),
+            skills: vec![InspectedSkill {
+                skill: skill(),
+                fingerprint: "f".to_owned(),
+                changed_at: Some(Timestamp(1)),
+                trusted: true,
+            }],
+            faults: vec![SkillFault {
+                path: "/a".into(),
+                problem: "p".to_owned(),
+            }],
+            change: Some(skill_change()),
+        })),
         Reply::SkillContent(Box::new(SkillText {
             skill: skill(),
             content: "c".to_owned(),
@@ -316,6 +332,16 @@ fn of_server() -> Vec<Reply> {
             bytes: 2,
         })),
     ]
+}
+
+pub fn skill_change() -> SkillChange {
+    SkillChange {
+        name: "s".to_owned(),
+        tier: SkillTier::Global,
+        what: SkillChangeKind::Updated,
+        before: Some("b".to_owned()),
+        after: Some("a".to_owned()),
+    }
 }
 
 fn skill() -> Skill {
@@ -455,7 +481,7 @@ fn every_reply_comes_back() {
     replies.extend(of_files().map(Reply::Files));
     replies.extend(super::directories::replies());
     replies.extend(super::orders::replies());
-    all_come_back(&replies, 29, |reply| match reply {
+    all_come_back(&replies, 30, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
@@ -485,5 +511,6 @@ fn every_reply_comes_back() {
         Reply::Found(_) => 26,
         Reply::Terminals(_) => 27,
         Reply::Exec(_) => 28,
+        Reply::SkillReport(_) => 29,
     });
 }

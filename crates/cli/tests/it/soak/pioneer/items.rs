@@ -19,7 +19,7 @@ pub fn item(value: &Value, completed: bool) -> Item {
     let entry = match value["type"].as_str().unwrap_or_default() {
         "userMessage" => Some(Entry::User(text(&value["text"]))),
         "agentMessage" => Some(Entry::Agent(text(&value["text"]))),
-        "commandExecution" | "fileChange" | "dynamicToolCall" => {
+        "commandExecution" | "fileChange" | "webSearch" | "webFetch" | "dynamicToolCall" => {
             let mut entry = Entry::call(&text(&value["toolName"]), &value["arguments"]);
             if let (Entry::Call(call), true) = (&mut entry, completed) {
                 let display = &value["display"];

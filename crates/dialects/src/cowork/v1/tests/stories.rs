@@ -199,6 +199,7 @@ fn what_the_agent_goes_through_is_told_in_lines() {
     stub.tell(Fact::Step {
         tag: tag(0),
         what: StepFact::Delayed {
+            agent: None,
             discards: false,
             attempt: 1,
             delay_ms: 2_000,

@@ -65,6 +65,7 @@ impl Reading {
             | ToolFact::Interacted { .. }
             | ToolFact::JobEnded { .. }
             | ToolFact::Progressed { .. }
+            | ToolFact::TimedOut { .. }
             | ToolFact::Exited { .. } => {}
         }
     }
