@@ -304,7 +304,7 @@ fn a_long_session_is_staged_and_a_killed_import_leaves_nothing_to_see() {
         let from = place.to_string_lossy().into_owned();
         well(&scratch, &["import", "--from", &from]).await?;
         assert_eq!(rows(&scratch)?, 1);
-        assert_eq!(control.list().await?, [session.clone()]);
+        assert_eq!(control.list().await?, std::slice::from_ref(&session));
         let again = std::fs::read_to_string(exported(&scratch, &session).await?)?;
         ensure!(again == long, "the file is another one");
         let mut visitor = Visitor::resume(&server, &session).await?;

@@ -196,10 +196,10 @@ async fn live_through(launch: &Launch, scratch: &Scratch) -> anyhow::Result<(Str
 
 /// Makes a JSON-RPC request and waits for its answer.
 async fn rpc(guest: &mut Guest, id: u32, method: &str, params: Value) -> anyhow::Result<Value> {
-    let request =
-        json!({ "jsonrpc": "2.0", "id": id.to_string(), "method": method, "params": params });
+    let id = id.to_string();
+    let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
     guest.client.send_json(&request).await?;
-    let heard = guest.client.until(|frame| frame["id"] == id.to_string());
+    let heard = guest.client.until(|frame| frame["id"] == id);
     let answer = heard.await.context(method.to_owned())?;
     ensure!(answer.get("error").is_none(), "{method}: {answer}");
     guest.frames.push(answer.to_string());
