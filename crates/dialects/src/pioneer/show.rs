@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vocabulary::{
-    Folder, Status, Thread, ThreadCard, ThreadId, Tree, TreeThread, VISIBILITY_LABEL, Workspace,
-    WorkspaceChange, WorkspaceDirectory,
+    DEFAULT_WORKSPACE, Folder, Status, Thread, ThreadCard, ThreadId, Tree, TreeThread,
+    VISIBILITY_LABEL, Workspace, WorkspaceChange, WorkspaceDirectory,
 };
 
 use super::wire::params::ThreadStartParams;
@@ -42,6 +42,8 @@ pub fn workspace(workspace: &Workspace) -> WireWorkspace<'_> {
         created_at: workspace.created_at.seconds(),
         updated_at: workspace.updated_at.seconds(),
         path: match &workspace.directory {
+            // The server's own directory is nothing that a client named.
+            WorkspaceDirectory::Given(_) if workspace.id.as_str() == DEFAULT_WORKSPACE => None,
             WorkspaceDirectory::Given(path) => Some(path.to_string_lossy()),
             WorkspaceDirectory::Managed => None,
         },

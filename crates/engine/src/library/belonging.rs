@@ -24,13 +24,18 @@ pub async fn workspace_of(
     caller: &Caller,
     directory: &Path,
 ) -> Result<WorkspaceId, Refusal> {
-    let canonical = tokio::fs::canonicalize(directory).await;
-    let directory = canonical.unwrap_or_else(|_| directory.to_owned());
+    let directory = as_known(directory).await;
     let library = records::read(shared, &caller.tenant, &[RecordKind::Workspace]).await?;
     match found(shared, caller, &library, &directory).await {
         Some(known) => Ok(known),
         None => add(shared, caller, directory).await,
     }
+}
+
+/// As the file system knows it, where it is there.
+async fn as_known(directory: &Path) -> PathBuf {
+    let canonical = tokio::fs::canonicalize(directory).await;
+    canonical.unwrap_or_else(|_| directory.to_owned())
 }
 
 async fn found(
@@ -54,8 +59,7 @@ async fn found(
     if let Some(known) = workspaces().find(is_it) {
         return Some(known.id.clone());
     }
-    let servers = tokio::fs::canonicalize(&shared.config.directory).await;
-    let is_servers = servers.is_ok_and(|servers| servers == *directory);
+    let is_servers = as_known(&shared.config.directory).await == *directory;
     // Nobody asked for the default workspace yet; who does gets it for this directory.
     let has_default = workspaces().any(|each| is_default(&each));
     let is_full = library.workspaces.len() >= WORKSPACES_MAX;

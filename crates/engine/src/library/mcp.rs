@@ -69,7 +69,8 @@ pub async fn answer(
         McpCall::Restart { name } => {
             let server = find(shared, &place, &name).await?;
             if !is_trusted(shared, card, &server).await {
-                return Err(Refusal::new(Why::Forbidden, untrusted(&name)));
+                let message = format!("MCP server \"{name}\" is switched off here, or not trusted");
+                return Err(Refusal::new(Why::Forbidden, message));
             }
             servers.forget(&place, &name);
             servers.warm(&place, &[server]);
@@ -160,8 +161,8 @@ fn unchecked(name: &str) -> McpCheck {
 
 fn untrusted(name: &str) -> String {
     format!(
-        "MCP server \"{name}\" is switched off, or came with this workspace and nobody has trusted it: \
-         switch it on or save it yourself, or say yes when the next turn asks"
+        "MCP server \"{name}\" came with this workspace and nobody has trusted it: save it yourself, or \
+         say yes when the next turn asks"
     )
 }
 

@@ -26,6 +26,7 @@ mod grants;
 mod house;
 mod jobs;
 mod library;
+mod library_random;
 mod listening;
 mod losses;
 mod mcp;

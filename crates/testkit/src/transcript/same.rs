@@ -22,7 +22,12 @@ const DURATIONS: [&str; 8] = [
 ];
 
 /// Numbers behind these keys are Unix seconds.
-const SECONDS: [&str; 2] = ["\"created_at\":", "\"updated_at\":"];
+const SECONDS: [&str; 4] = [
+    "\"created_at\":",
+    "\"updated_at\":",
+    "\"generated_at\":",
+    "\"expires_at_unix\":",
+];
 const SECONDS_SHOWN: &str = "1767225600";
 /// Numbers behind these keys are positions in a log, which jump when a process dies.
 const POSITIONS: [&str; 3] = ["\"sequence\":", "\"last_sequence\":", "\"next_cursor\":"];

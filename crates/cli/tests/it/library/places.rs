@@ -29,11 +29,12 @@ async fn turn(asker: &mut Asker, thread: &str, id: &str, text: &str) -> anyhow::
 fn the_threads_of_a_directory_are_in_its_workspace_whoever_started_them() {
     tell(LIMIT, async {
         let site = Site::open().await?;
-        let project = site.scratch.user().join("project");
+        let project = site.scratch.user().join("apart");
         std::fs::create_dir(&project)?;
         let (server, cwd) = (&site.server, project.to_string_lossy().into_owned());
         let mut pioneer = Asker::connect(server, "pioneer").await?;
         pioneer.ask("workspace/default", json!({})).await?;
+        pioneer.told("workspace/changed").await?;
         let mut codex = Asker::connect(server, "codex").await?;
         // Codex comes first: its directory becomes a workspace.
         let started = codex.ask("thread/start", json!({ "cwd": cwd })).await?;
@@ -45,7 +46,7 @@ fn the_threads_of_a_directory_are_in_its_workspace_whoever_started_them() {
         let made = pioneer.told("workspace/changed").await?;
         let workspace = made["params"]["workspace"].clone();
         ensure!(
-            made["params"]["kind"] == "created" && workspace["name"] == "project",
+            made["params"]["kind"] == "created" && workspace["name"] == "apart",
             "{made}"
         );
         ensure!(
@@ -245,6 +246,7 @@ fn a_server_for_another_directory_has_its_threads_in_a_workspace_of_their_own() 
         let right = Process::start(&launch.clone().workspace(&other)).await?;
         let mut asker = Asker::connect(&left, "pioneer").await?;
         asker.ask("workspace/default", json!({})).await?;
+        asker.told("workspace/changed").await?;
         let mut visitor = crate::Visitor::arrive(&right).await?;
         visitor.converse("echo there").await?;
         let made = asker.told("workspace/changed").await?;

@@ -1,7 +1,7 @@
 //! Chapters about what a home keeps beside its logs: the list, client ids, settings, counters.
 
 use vocabulary::{
-    ArchivedThreads, TenantId, Thread, ThreadPage, ThreadQuery, Timestamp, WorkspaceId,
+    ArchivedThreads, TenantId, Thread, ThreadPage, ThreadQuery, Timestamp, TreeThread, WorkspaceId,
 };
 
 use super::log::created;
@@ -57,6 +57,13 @@ pub(super) async fn threads_are_listed_newest_first(store: &SharedStore) {
         assert_eq!(millis(&page), expected, "{query:?}");
         assert_eq!(page.next, None, "without a limit there is one page");
     }
+    // A tree has the same threads in the same order, and of each what it shows.
+    let page = store.threads(&tenant, &at_work).await.expect("lists");
+    let expected: Vec<TreeThread> = page.threads.into_iter().map(TreeThread::from).collect();
+    let tree = store.tree(&tenant, &WorkspaceId::new("work")).await;
+    assert_eq!(tree, Ok(expected));
+    let tree = store.tree(&tenant, &WorkspaceId::new("nowhere")).await;
+    assert_eq!(tree, Ok(Vec::new()));
     let nobody = TenantId::new("nobody");
     let page = store.threads(&nobody, &all).await;
     assert_eq!(page, Ok(ThreadPage::default()));
