@@ -424,6 +424,9 @@ fn sign_in_page(frame: &str) -> Option<String> {
 
 /// What a frame begins with: its type, its method, or what its client called the request that it answers.
 fn kind(frame: &str) -> Option<String> {
+    // Some say first which JSON-RPC they speak.
+    let whole = frame.replacen("\"jsonrpc\":\"2.0\",", "", 1);
+    let frame = whole.as_str();
     let begins = ["type", "method", "id"].iter().find_map(|field| {
         let rest = frame
             .strip_prefix('{')?
