@@ -439,6 +439,9 @@ fn binary(frame: &str) -> Option<Vec<u8>> {
 
 /// What a frame begins with: its type, its method, or what its client called the request that it answers.
 fn kind(frame: &str) -> Option<String> {
+    // Some say first which JSON-RPC they speak.
+    let whole = frame.replacen("\"jsonrpc\":\"2.0\",", "", 1);
+    let frame = whole.as_str();
     let begins = ["type", "method", "id"].iter().find_map(|field| {
         let rest = frame.strip_prefix('{')?;
         let rest = rest.strip_prefix(r#""jsonrpc":"2.0","#).unwrap_or(rest);

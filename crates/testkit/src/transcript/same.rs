@@ -10,7 +10,7 @@ const USER: &str = "/home/user";
 /// The directory above it, where it is named as that: scratch directories lie where the machine has them.
 const USERS: &str = "\"parent\":\"/home\"";
 /// Numbers behind a key that ends so are durations, or moments in Unix time.
-const DURATIONS: [&str; 8] = [
+const DURATIONS: [&str; 9] = [
     "edAt\":",
     "recencyAt\":",
     "edAtMs\":",
@@ -19,18 +19,29 @@ const DURATIONS: [&str; 8] = [
     "urationMs\":",
     "atencyMs\":",
     "lapsedMs\":",
+    "tookMs\":",
 ];
 
 /// Numbers behind these keys are Unix seconds.
-const SECONDS: [&str; 4] = [
+const SECONDS: [&str; 6] = [
     "\"created_at\":",
     "\"updated_at\":",
     "\"generated_at\":",
     "\"expires_at_unix\":",
+    "\"next_run_at_unix\":",
+    "\"nextRunAtUnix\":",
 ];
 const SECONDS_SHOWN: &str = "1767225600";
 /// Numbers behind these keys are positions in a log, which jump when a process dies.
-const POSITIONS: [&str; 3] = ["\"sequence\":", "\"last_sequence\":", "\"next_cursor\":"];
+const POSITIONS: [&str; 6] = [
+    "\"sequence\":",
+    "\"last_sequence\":",
+    "\"next_cursor\":",
+    "\"originSequence\":",
+    "\"lastSequence\":",
+    // The items of a timeline, which are named after their turn and one of these.
+    "\"id\":\"turn-0001-00000000013-",
+];
 /// So are these; and they move by one when a turn's checkpoint is told before the next turn starts.
 const SEQS: [&str; 4] = ["\"seq\":", "\"lastSeq\":", "\"fromSeq\":", "\"toSeq\":"];
 /// Bytes behind this key depend on how well they were compressed; none are none.
