@@ -179,23 +179,31 @@ fn for_people(listed: &[ListedSession<'_>]) -> String {
 
 impl ListedSession<'_> {
     fn to_json(&self) -> Value {
-        let thread = self.thread;
-        json!({
-            "id": thread.card.id.to_string(),
-            "shortId": self.short,
-            "clientId": thread.card.client_id,
-            "title": thread.title.text,
-            "directory": thread.card.directory,
-            "workspace": thread.card.workspace.as_str(),
-            "provider": thread.settings.model.provider,
-            "model": thread.settings.model.model,
-            "messages": thread.message_count,
-            "state": match self.state { "" => "idle", state => state },
-            "costMicroDollars": self.usage.cost_micro_dollars,
-            "tokens": self.usage.total_tokens(),
-            "archived": thread.archived,
-            "createdAt": thread.card.created_at.iso(),
-            "updatedAt": thread.updated_at.iso(),
-        })
+        let mut session = for_programs(self.thread);
+        session["shortId"] = self.short.as_str().into();
+        session["state"] = match self.state {
+            "" => "idle".into(),
+            state => state.into(),
+        };
+        session["costMicroDollars"] = self.usage.cost_micro_dollars.into();
+        session["tokens"] = self.usage.total_tokens().into();
+        session
     }
+}
+
+/// What every list says of a session.
+pub fn for_programs(thread: &Thread) -> Value {
+    json!({
+        "id": thread.card.id.to_string(),
+        "clientId": thread.card.client_id,
+        "title": thread.title.text,
+        "directory": thread.card.directory,
+        "workspace": thread.card.workspace.as_str(),
+        "provider": thread.settings.model.provider,
+        "model": thread.settings.model.model,
+        "messages": thread.message_count,
+        "archived": thread.archived,
+        "createdAt": thread.card.created_at.iso(),
+        "updatedAt": thread.updated_at.iso(),
+    })
 }

@@ -11,6 +11,7 @@ use vocabulary::{
     ArchivedThreads, Caller, FoundThread, SearchHit, SearchKind, SearchPage, SearchQuery, Timestamp,
 };
 
+use super::list;
 use crate::commands::checkpoints::words;
 use crate::screen::{BOLD, CYAN, YELLOW, harmless, has_colours, painted};
 
@@ -125,7 +126,7 @@ fn for_programs(found: &FoundThread) -> Value {
             "matches": matches,
         })
     };
-    let mut session = super::for_programs(&found.thread);
+    let mut session = list::for_programs(&found.thread);
     session["hits"] = found.hits.iter().map(hit).collect();
     session["moreHits"] = found.more_hits.into();
     session
