@@ -111,6 +111,7 @@ fn of_thread(event: &Event, what: &ThreadFact, state: &ThreadState) -> Result<()
         ThreadFact::Titled { .. }
         | ThreadFact::SettingsChanged { .. }
         | ThreadFact::Archived { .. }
+        | ThreadFact::Labelled { .. }
         | ThreadFact::Reset
         | ThreadFact::StatusChanged { .. }
         | ThreadFact::Closed => Ok(()),
@@ -149,6 +150,9 @@ fn of_step(what: &StepFact, state: &ThreadState) -> Result<(), String> {
         }
         StepFact::Started
         | StepFact::Delayed { .. }
+        | StepFact::Retried { .. }
+        | StepFact::LimitReached { .. }
+        | StepFact::CompactionStarted
         | StepFact::Failed { .. }
         | StepFact::Pruned { .. }
         | StepFact::Informed { .. }

@@ -80,6 +80,7 @@ impl<'a> SessionPiece<'a> {
                 | ThreadFact::Titled { .. }
                 | ThreadFact::SettingsChanged { .. }
                 | ThreadFact::Archived { .. }
+                | ThreadFact::Labelled { .. }
                 | ThreadFact::Reset
                 | ThreadFact::Reverted { .. }
                 | ThreadFact::StatusChanged { .. }
