@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_cut_where_it_says_least() {
-        let expected = "ID       DIRECTORY           TITLE\n\
-                        abc      …me/projects/one    A title that is …\n";
+        let expected = "ID       DIRECTORY          TITLE\n\
+                        abc      …/me/projects/one  A title that is…\n";
         let text = shown(44, false);
         assert!(text.starts_with(expected), "{text}");
         assert!(
