@@ -30,7 +30,12 @@ const SECONDS: [&str; 4] = [
 ];
 const SECONDS_SHOWN: &str = "1767225600";
 /// Numbers behind these keys are positions in a log, which jump when a process dies.
-const POSITIONS: [&str; 3] = ["\"sequence\":", "\"last_sequence\":", "\"next_cursor\":"];
+const POSITIONS: [&str; 4] = [
+    "\"sequence\":",
+    "\"last_sequence\":",
+    "\"next_cursor\":",
+    "\"snapshot_version\":",
+];
 /// So are these; and they move by one when a turn's checkpoint is told before the next turn starts.
 const SEQS: [&str; 4] = ["\"seq\":", "\"lastSeq\":", "\"fromSeq\":", "\"toSeq\":"];
 /// Bytes behind this key depend on how well they were compressed; none are none.
