@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use sha2::{Digest as _, Sha256};
 use vocabulary::{
     McpAuthMode, McpCall, McpChangeKind, McpInstallOutcome, McpInstalled, McpLayer, McpReply,
     McpRunning, McpScope, McpServerState, McpSnapshot, McpToolInfo, McpTransport, Notice, Refusal,
@@ -439,6 +440,23 @@ fn status<'a>(
     }
 }
 
+/// The same for the same tools.
+fn catalog_version(tools: &[McpToolInfo]) -> String {
+    let mut hasher = Sha256::new();
+    for tool in tools {
+        hasher.update(tool.name.as_bytes());
+        hasher.update([0]);
+        hasher.update(tool.parameters.to_string().as_bytes());
+        hasher.update([0]);
+    }
+    let digest = hasher.finalize();
+    digest
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
 /// What it has, once it runs.
 fn catalog<'a>(
     bound: &'a WorkspaceId,
@@ -453,7 +471,7 @@ fn catalog<'a>(
         snapshot_version: version,
         server_id: &state.server.name,
         name: &state.server.name,
-        catalog_version: version.to_string(),
+        catalog_version: catalog_version(tools),
         tools_count: tools.len(),
         resources_count: 0,
         resource_templates_count: 0,

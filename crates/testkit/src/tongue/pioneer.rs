@@ -129,6 +129,13 @@ impl Tongue for Pioneer {
         }
     }
 
+    /// When a server is heard of that a turn starts depends on the server; that one begins to start may be
+    /// told together with its end.
+    fn aside(&self, frame: &str) -> bool {
+        let of_server = frame.starts_with(r#"{"jsonrpc":"2.0","method":"mcp/server/"#);
+        of_server && (self.turn.is_some() || frame.contains(r#""status":"starting""#))
+    }
+
     fn thread(&self) -> Option<&str> {
         self.started.then_some(self.name.as_str())
     }

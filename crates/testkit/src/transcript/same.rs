@@ -33,7 +33,7 @@ const SECONDS: [&str; 6] = [
 ];
 const SECONDS_SHOWN: &str = "1767225600";
 /// Numbers behind these keys are positions in a log, which jump when a process dies.
-const POSITIONS: [&str; 6] = [
+const POSITIONS: [&str; 7] = [
     "\"sequence\":",
     "\"last_sequence\":",
     "\"next_cursor\":",
@@ -41,6 +41,7 @@ const POSITIONS: [&str; 6] = [
     "\"lastSequence\":",
     // The items of a timeline, which are named after their turn and one of these.
     "\"id\":\"turn-0001-00000000013-",
+    "\"snapshot_version\":",
 ];
 /// So are these; and they move by one when a turn's checkpoint is told before the next turn starts.
 const SEQS: [&str; 4] = ["\"seq\":", "\"lastSeq\":", "\"fromSeq\":", "\"toSeq\":"];
