@@ -33,11 +33,15 @@ async fn text_reaches_the_model_as_text_and_people_see_its_name() {
     ear.rest().await;
     let asked = format!("{:?}", puppet.requests()[0].messages);
     assert!(asked.contains("hello from a file"), "{asked}");
-    let shown = house.log(thread).await.into_iter().find_map(|fact| match fact {
-        Fact::Turn(TurnFact::Started { input, .. }) => Some(input.shown().to_owned()),
-        // tidy: wildcard, because only this is looked for.
-        _ => None,
-    });
+    let shown = house
+        .log(thread)
+        .await
+        .into_iter()
+        .find_map(|fact| match fact {
+            Fact::Turn(TurnFact::Started { input, .. }) => Some(input.shown().to_owned()),
+            // tidy: wildcard, because only this is looked for.
+            _ => None,
+        });
     let expected = format!("Read this\n[the file {}]", path.display());
     assert_eq!(shown.as_deref(), Some(expected.as_str()));
 }
@@ -50,7 +54,10 @@ async fn a_picture_reaches_the_model_as_a_picture() {
     std::fs::write(&path, b"\x89PNG\r\n\x1a\n").expect("written");
     say_with(&house, vec![path]).await.expect("a turn");
     let asked = format!("{:?}", puppet.requests()[0].messages);
-    assert!(asked.contains("image/png") || asked.contains("picture"), "{asked}");
+    assert!(
+        asked.contains("image/png") || asked.contains("picture"),
+        "{asked}"
+    );
 }
 
 #[tokio::test]
@@ -84,7 +91,13 @@ async fn what_models_cannot_read_and_what_is_the_servers_own_is_refused() {
 /// The limits of a turn are facts of it, with what came of them.
 #[tokio::test(start_paused = true)]
 async fn a_turn_says_that_it_came_to_its_limit() {
-    let look = |id: &str| calls(id, "glob", serde_json::json!({ "pattern": format!("*{id}") }));
+    let look = |id: &str| {
+        calls(
+            id,
+            "glob",
+            serde_json::json!({ "pattern": format!("*{id}") }),
+        )
+    };
     let puppet = Puppet::new([look("c1"), look("c2")]);
     let house = House::with(&puppet);
     let (thread, mut ear) = house.heard_thread().await;

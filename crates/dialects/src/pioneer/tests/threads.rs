@@ -79,7 +79,11 @@ fn reopening_a_thread_that_sleeps_takes_labels_over_and_keeps_the_others() {
         panic!("{:?}", stub.call())
     };
     let names: Vec<_> = changes.labels.keys().map(String::as_str).collect();
-    assert_eq!(names, ["agent_nickname", "sidebar_visibility"], "what differs");
+    assert_eq!(
+        names,
+        ["agent_nickname", "sidebar_visibility"],
+        "what differs"
+    );
     assert_eq!(changes.labels["agent_nickname"].len(), 200);
 }
 
@@ -103,7 +107,10 @@ fn a_sandbox_that_is_not_there_is_refused_with_its_field() {
         let error = stub.take().remove(0)["error"].take();
         assert_eq!(error["code"], -32602);
         let words = error["message"].as_str().expect("words");
-        assert!(words.contains("sandbox: expected \"FullAccess\""), "{words}");
+        assert!(
+            words.contains("sandbox: expected \"FullAccess\""),
+            "{words}"
+        );
         assert!(stub.calls.is_empty());
     }
 }
