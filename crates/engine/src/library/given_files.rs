@@ -88,19 +88,19 @@ async fn load(shared: &Shared, card: &ThreadCard, path: PathBuf) -> Result<Given
     read.map_err(|why| Refusal::invalid("input", why))
 }
 
-enum NotOpened {
+enum UnopenedFile {
     Private,
     NotPlain,
     Failed(std::io::Error),
 }
 
-impl NotOpened {
+impl UnopenedFile {
     fn told(self, path: &Path) -> String {
         let name = path.display();
         match self {
-            NotOpened::Private => format!("the file {name} is private to the server"),
-            NotOpened::NotPlain => format!("{name} is not a plain file"),
-            NotOpened::Failed(error) => {
+            UnopenedFile::Private => format!("the file {name} is private to the server"),
+            UnopenedFile::NotPlain => format!("{name} is not a plain file"),
+            UnopenedFile::Failed(error) => {
                 format!("the file {name} cannot be read: {}", error.kind())
             }
         }
@@ -108,15 +108,15 @@ impl NotOpened {
 }
 
 /// A file of the user's own, outside of the workspace; never one of the server's.
-fn open_elsewhere(path: &Path, private: &[PathBuf]) -> Result<std::fs::File, NotOpened> {
-    let real = std::fs::canonicalize(path).map_err(NotOpened::Failed)?;
+fn open_elsewhere(path: &Path, private: &[PathBuf]) -> Result<std::fs::File, UnopenedFile> {
+    let real = std::fs::canonicalize(path).map_err(UnopenedFile::Failed)?;
     if private.iter().any(|own| real.starts_with(own)) {
-        return Err(NotOpened::Private);
+        return Err(UnopenedFile::Private);
     }
     // Looked at before it is opened: opening a pipe would wait for a writer.
-    let metadata = std::fs::metadata(&real).map_err(NotOpened::Failed)?;
+    let metadata = std::fs::metadata(&real).map_err(UnopenedFile::Failed)?;
     match metadata.is_file() {
-        true => std::fs::File::open(&real).map_err(NotOpened::Failed),
-        false => Err(NotOpened::NotPlain),
+        true => std::fs::File::open(&real).map_err(UnopenedFile::Failed),
+        false => Err(UnopenedFile::NotPlain),
     }
 }
