@@ -16,6 +16,9 @@ use super::wire::upload::{SkillsUploadParams, SkillsUploadStartParams};
 use super::{Pioneer, send_error};
 use crate::Action;
 
+/// A request is on its way, or wrong.
+pub(super) type Begun = Result<(), PioneerError>;
+
 #[derive(Debug)]
 pub enum AdminRequest {
     SkillsList(SkillsListParams),

@@ -9,6 +9,7 @@ use vocabulary::{
     Reply, Why, WorkspaceId,
 };
 
+use super::admin::Begun;
 use super::hear::PioneerError;
 use super::steps::{RequestStep, RunningRequest};
 use super::tell::notification;
@@ -39,8 +40,6 @@ pub enum ServersQuery {
 }
 
 const CONFIG: &str = "config";
-
-type Begun = Result<(), PioneerError>;
 
 impl Pioneer {
     pub(super) fn mcp_list(

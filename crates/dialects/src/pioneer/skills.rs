@@ -5,6 +5,7 @@ use vocabulary::{
     SkillChangeKind, SkillReport, SkillTier, Timestamp, Why, WorkspaceId,
 };
 
+use super::admin::Begun;
 use super::hear::PioneerError;
 use super::steps::{RequestStep, RunningRequest};
 use super::tell::notification;
@@ -39,8 +40,6 @@ pub enum SkillsQuery {
 }
 
 const UNTRUSTED: &str = "it came with this workspace, and nobody has trusted it";
-
-type Begun = Result<(), PioneerError>;
 
 impl Pioneer {
     pub(super) fn skills_list(
