@@ -58,7 +58,7 @@ tongue!(cowork asked_on_connecting settings sign_in mcp_settings closed_and_dele
 tongue!(diminuendo gateway heartbeat handed_over agent_types members workspace_files);
 tongue!(zane asked_for_by_zane spelled_out worktrees pushed files_found terminal_ended taken_over deleted_by_another looked_up mcp_progress planned_by_turns read_only full_access_refused forked reverted ephemeral);
 tongue!(codex sectioned searched found_again asked_for account configured server_sign_in files_found terminal_ended grant_taken_back taken_over deleted_by_another looked_up mcp_progress planned permissions full_access_refused forked reverted ephemeral);
-tongue!(pioneer);
+tongue!(pioneer searched);
 
 /// The first cowork protocol cannot cancel, and says nothing before a turn is over: stories that
 /// wait for a word, or that end by a cancel, have no end in it. Nor has one that goes on with a
