@@ -70,7 +70,7 @@ fn hit(hit: &SearchHit) -> DragomanSearchHit<'_> {
         kind: shown_kind(hit.kind),
         turn_id: hit.turn.as_ref().map(|turn| turn.as_str()),
         item_id: hit.item.as_ref().map(|item| item.as_str()),
-        at: hit.at.seconds(),
+        created_at: hit.at.seconds(),
         snippet: &hit.snippet,
         matches: ranges
             .map(|range| SearchTextRange {

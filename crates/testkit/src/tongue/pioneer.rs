@@ -149,7 +149,7 @@ impl Pioneer {
             let start = self.start();
             self.next.push(start);
         }
-        let shown = ["events", "threads"]
+        let shown = ["events", "threads", "results"]
             .iter()
             .any(|key| result.get(*key).is_some());
         match shown {

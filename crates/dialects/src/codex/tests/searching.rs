@@ -65,7 +65,7 @@ fn hits_have_their_places_in_utf_16() {
     let found = &result["data"][0];
     assert_eq!(found["thread"]["id"], THREAD);
     assert_eq!(found["moreHits"], 2);
-    let hit = json!({ "kind": "user", "turnId": "t1", "itemId": "u1", "at": 61,
+    let hit = json!({ "kind": "user", "turnId": "t1", "itemId": "u1", "createdAt": 61,
         "snippet": "…é🙂 key", "matches": [{ "start": 5, "end": 8 }] });
     assert_eq!(found["hits"], json!([hit]));
 }

@@ -87,7 +87,7 @@ pub struct DragomanSearchHit<'a> {
     pub turn_id: Option<&'a str>,
     pub item_id: Option<&'a str>,
     /// Unix seconds.
-    pub at: i64,
+    pub created_at: i64,
     /// The words around it.
     pub snippet: &'a str,
     /// Where the words are in the snippet.
