@@ -84,7 +84,8 @@ impl PioneerError {
         }
     }
 
-    /// Of the protocol these are the tasks: a server without them knows no such method (Decision 10).
+    /// Of the protocol these are the tasks: a server without them knows no such method
+    /// (docs/protocols/pioneer.md, decision 10).
     fn unknown_method() -> Self {
         Self {
             code: METHOD_NOT_FOUND,
