@@ -9,11 +9,11 @@ use crate::{
     IndexingProgress, ItemId, LibraryReply, ListedFile, ListedKind, LiveItem, McpFile, McpLayer,
     McpReply, McpSnapshot, Member, MemberReply, MessagePage, OpenAsk, PermissionOffer, Placement,
     PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply, RestoreAction, RiskCode, Role,
-    RunningTurn, SandboxInForce, SandboxMode, SearchHit, SearchKind, SearchPage, Section,
-    SectionAppearance, SectionId, Seq, SignedIn, Skill, SkillLook, SkillText, SkillTier,
-    SlashCommand, Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId, Thread,
-    ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree, Trigger,
-    TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
+    RunningTurn, SandboxInForce, SandboxMode, SearchKind, SearchPage, Section, SectionAppearance,
+    SectionId, Seq, SignedIn, Skill, SkillLook, SkillText, SkillTier, SlashCommand, Standing,
+    StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId, TextHit, Thread, ThreadCard,
+    ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree, Trigger, TurnId,
+    TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -194,7 +194,7 @@ fn of_threads() -> Vec<Reply> {
         Reply::Search(Box::new(SearchPage {
             threads: vec![FoundThread {
                 thread: thread(),
-                hits: vec![SearchHit {
+                hits: vec![TextHit {
                     kind: SearchKind::Agent,
                     turn: Some(turn.clone()),
                     item: Some(item.clone()),
