@@ -24,11 +24,11 @@ const BREAK: &str = "¦";
 pub struct TextWords {
     /// Words as they are compared, parted by blanks.
     folded: String,
-    words: Vec<FoldedWord>,
+    words: Vec<PlacedWord>,
 }
 
 #[derive(Clone, Debug)]
-struct FoldedWord {
+struct PlacedWord {
     /// In `folded`.
     at: Range<usize>,
     /// In the text.
@@ -101,7 +101,7 @@ impl TextWords {
 
     fn end(&mut self, begin: usize, range: Range<usize>) {
         let at = begin..self.folded.len();
-        self.words.push(FoldedWord { at, range });
+        self.words.push(PlacedWord { at, range });
     }
 
     fn word(&self, place: usize) -> Option<&str> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use vocabulary::{Effects, Subject, ToolOutput};
 
 use crate::input::{self, Fields};
-use crate::web::engines::{self, WebSearchHit};
+use crate::web::engines::{self, SearchHit};
 use crate::web::{SearchService, Web};
 use crate::{Failure, Judgement, Risk, Scope, Tool, ToolCx, policy};
 
@@ -120,12 +120,12 @@ async fn search(web: &Web, query: &str, count: usize) -> Result<String, String> 
     }
 }
 
-fn told(key: SearchService, found: &[WebSearchHit]) -> String {
+fn told(key: SearchService, found: &[SearchHit]) -> String {
     if found.is_empty() {
         return format!("{} found nothing.", engines::name(key));
     }
-    let entry = |(index, found): (usize, &WebSearchHit)| {
-        let WebSearchHit {
+    let entry = |(index, found): (usize, &SearchHit)| {
+        let SearchHit {
             title,
             url,
             snippet,

@@ -104,7 +104,7 @@ pub use reply::{
 };
 pub use review::{ReviewTarget, StartReview};
 pub use role::{Permission, Role};
-pub use search::{FoundThread, IndexingProgress, SearchHit, SearchKind, SearchPage, SearchQuery};
+pub use search::{FoundThread, IndexingProgress, SearchKind, SearchPage, SearchQuery, TextHit};
 pub use sections::{
     InSection, PINNED_SECTION, Section, SectionAppearance, SectionCall, SectionFilter, SectionPlace,
 };

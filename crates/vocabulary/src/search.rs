@@ -119,14 +119,14 @@ pub struct IndexingProgress {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FoundThread {
     pub thread: Thread,
-    pub hits: Vec<SearchHit>,
+    pub hits: Vec<TextHit>,
     /// How many more places it has.
     pub more_hits: u32,
 }
 
 /// A text that has the words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SearchHit {
+pub struct TextHit {
     pub kind: SearchKind,
     /// None where it is the thread's title.
     pub turn: Option<TurnId>,

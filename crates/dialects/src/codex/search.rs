@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use vocabulary::{
-    ArchivedThreads, Call, FoundThread, Refusal, Reply, SearchHit, SearchKind, SearchQuery,
-    Timestamp,
+    ArchivedThreads, Call, FoundThread, Refusal, Reply, SearchKind, SearchQuery, TextHit, Timestamp,
 };
 
 use super::act::parse;
@@ -64,7 +63,7 @@ impl Codex {
     }
 }
 
-fn hit(hit: &SearchHit) -> DragomanSearchHit<'_> {
+fn hit(hit: &TextHit) -> DragomanSearchHit<'_> {
     let ranges = utf16::ranges(&hit.snippet, &hit.matches).into_iter();
     DragomanSearchHit {
         kind: shown_kind(hit.kind),

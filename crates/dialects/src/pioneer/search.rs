@@ -1,7 +1,7 @@
 //! `thread/search`: threads by what was said in them, the best first.
 
 use vocabulary::{
-    ArchivedThreads, Call, FoundThread, SearchHit, SearchKind, SearchPage, SearchQuery, Timestamp,
+    ArchivedThreads, Call, FoundThread, SearchKind, SearchPage, SearchQuery, TextHit, Timestamp,
     WorkspaceId,
 };
 
@@ -79,7 +79,7 @@ fn result(found: &FoundThread) -> ThreadSearchResult<'_> {
     }
 }
 
-fn hit(hit: &SearchHit) -> ThreadSearchHit<'_> {
+fn hit(hit: &TextHit) -> ThreadSearchHit<'_> {
     let ranges = utf16::ranges(&hit.snippet, &hit.matches).into_iter();
     ThreadSearchHit {
         kind: shown_kind(hit.kind),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use store::words::{PhrasePlaces, SearchTerms, TextWords};
 use store::{MatchedText, SearchMatch, SearchWindow};
-use vocabulary::{ItemId, SearchHit, SearchKind, ThreadId, Timestamp, TurnId};
+use vocabulary::{ItemId, SearchKind, TextHit, ThreadId, Timestamp, TurnId};
 
 use super::{snippet, texts};
 use crate::codec;
@@ -28,7 +28,7 @@ const SCORE_STEP: f64 = 0.01;
 #[derive(Debug)]
 pub struct RankedThread {
     pub thread: ThreadId,
-    pub hits: Vec<SearchHit>,
+    pub hits: Vec<TextHit>,
     pub more_hits: u32,
 }
 
@@ -118,14 +118,14 @@ fn rarity(count: u32) -> f64 {
     (1.0 + (TEXTS - count + 0.5) / (count + 0.5)).ln()
 }
 
-fn hit(text: ScoredText) -> SearchHit {
+fn hit(text: ScoredText) -> TextHit {
     let places: Vec<_> = text
         .places
         .into_iter()
         .map(|phrase| phrase.places)
         .collect();
     let (snippet, matches) = snippet::cut(&text.text, &places);
-    SearchHit {
+    TextHit {
         kind: text.kind,
         turn: text.turn,
         item: text.item,

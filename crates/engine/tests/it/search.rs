@@ -2,7 +2,7 @@
 
 use vocabulary::{
     Call, Caller, Changes, ForkPlace, ForkThread, NewThread, Reply, RevertThread, RevertTo,
-    SearchHit, SearchKind, SearchPage, SearchQuery, ThreadId, ThreadQuery, Why,
+    SearchKind, SearchPage, SearchQuery, TextHit, ThreadId, ThreadQuery, Why,
 };
 
 use crate::house::House;
@@ -47,7 +47,7 @@ fn words(text: &str) -> SearchQuery {
     }
 }
 
-fn marked(hit: &SearchHit) -> Vec<&str> {
+fn marked(hit: &TextHit) -> Vec<&str> {
     let matches = hit.matches.iter();
     matches.map(|range| &hit.snippet[range.clone()]).collect()
 }

@@ -20,7 +20,7 @@ const RAW_CHARS_MAX: usize = 8000;
 const REASON_CHARS_MAX: usize = 300;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct WebSearchHit {
+pub(crate) struct SearchHit {
     pub title: String,
     pub url: String,
     pub snippet: String,
@@ -41,7 +41,7 @@ pub(crate) async fn search(
     secret: &SecretString,
     query: &str,
     count: usize,
-) -> Result<Vec<WebSearchHit>, String> {
+) -> Result<Vec<SearchHit>, String> {
     let outcome = ask(web, key, secret, query, count).await;
     let mut found = outcome.map_err(|reason| hide(&reason, secret))?;
     found.retain(|found| {
@@ -58,7 +58,7 @@ async fn ask(
     secret: &SecretString,
     query: &str,
     count: usize,
-) -> Result<Vec<WebSearchHit>, String> {
+) -> Result<Vec<SearchHit>, String> {
     let request = match key {
         SearchService::Exa => exa(web, secret, query, count)?,
         SearchService::Brave => brave(web, secret, query, count)?,
@@ -210,7 +210,7 @@ struct ExaResult {
 }
 
 impl ExaAnswer {
-    fn found(self) -> Vec<WebSearchHit> {
+    fn found(self) -> Vec<SearchHit> {
         let results = self.results.into_iter().map(|result| {
             let highlights = result.highlights.map(|pieces| pieces.join(" … "));
             let snippet = highlights
@@ -242,7 +242,7 @@ struct BraveResult {
 }
 
 impl BraveAnswer {
-    fn found(self) -> Vec<WebSearchHit> {
+    fn found(self) -> Vec<SearchHit> {
         let results = self.web.map(|web| web.results).unwrap_or_default();
         let results = results.into_iter().map(|result| {
             let title = result.title.as_deref().map(without_markup);
@@ -266,7 +266,7 @@ struct SearxngResult {
 }
 
 impl SearxngAnswer {
-    fn found(self) -> Vec<WebSearchHit> {
+    fn found(self) -> Vec<SearchHit> {
         let results = self.results.into_iter().filter_map(|result| {
             let url = result.url?;
             Some(found(result.title, url, result.content))
@@ -275,9 +275,9 @@ impl SearxngAnswer {
     }
 }
 
-fn found(title: Option<String>, url: String, snippet: Option<String>) -> WebSearchHit {
+fn found(title: Option<String>, url: String, snippet: Option<String>) -> SearchHit {
     let title = clean(&title.unwrap_or_default(), TITLE_CHARS_MAX);
-    WebSearchHit {
+    SearchHit {
         title: if title.is_empty() { url.clone() } else { title },
         url,
         snippet: clean(&snippet.unwrap_or_default(), SNIPPET_CHARS_MAX),

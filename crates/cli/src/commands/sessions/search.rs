@@ -8,7 +8,7 @@ use engine::ThreadSearch;
 use serde_json::{Value, json};
 use server::database;
 use vocabulary::{
-    ArchivedThreads, Caller, FoundThread, SearchHit, SearchKind, SearchPage, SearchQuery, Timestamp,
+    ArchivedThreads, Caller, FoundThread, SearchKind, SearchPage, SearchQuery, TextHit, Timestamp,
 };
 
 use super::list;
@@ -112,7 +112,7 @@ fn since(text: &str) -> anyhow::Result<Timestamp> {
 }
 
 fn for_programs(found: &FoundThread) -> Value {
-    let hit = |hit: &SearchHit| {
+    let hit = |hit: &TextHit| {
         let matches = hit.matches.iter();
         let matches: Vec<Value> = matches
             .map(|range| json!({ "start": range.start, "end": range.end }))
@@ -158,7 +158,7 @@ fn shown(found: &FoundThread, colours: bool) -> String {
 }
 
 /// The snippet with its matches in colour, where there are colours.
-fn marked(hit: &SearchHit, colours: bool) -> String {
+fn marked(hit: &TextHit, colours: bool) -> String {
     let mut line = String::new();
     let mut at = 0;
     for range in &hit.matches {
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn matches_are_coloured_on_a_terminal_only() {
-        let hit = SearchHit {
+        let hit = TextHit {
             kind: SearchKind::User,
             turn: None,
             item: None,

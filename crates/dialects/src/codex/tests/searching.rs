@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use vocabulary::{
-    ArchivedThreads, Call, FoundThread, IndexingProgress, ItemId, Reply, SearchHit, SearchKind,
-    SearchPage, SearchQuery, Timestamp, TurnId,
+    ArchivedThreads, Call, FoundThread, IndexingProgress, ItemId, Reply, SearchKind, SearchPage,
+    SearchQuery, TextHit, Timestamp, TurnId,
 };
 
 use super::stub::{Stub, THREAD, card, thread};
@@ -45,7 +45,7 @@ fn hits_have_their_places_in_utf_16() {
     let page = SearchPage {
         threads: vec![FoundThread {
             thread: thread(),
-            hits: vec![SearchHit {
+            hits: vec![TextHit {
                 kind: SearchKind::User,
                 turn: Some(TurnId::new("t1")),
                 item: Some(ItemId::new("u1")),

@@ -26,7 +26,7 @@ pub struct DragomanSearchParams {
     /// Empty for the built-in one.
     #[serde(default)]
     pub agent: Option<String>,
-    /// By its own name, or as `provider/model`.
+    /// By its own name, or with its provider and a slash before it.
     #[serde(default)]
     pub model: Option<String>,
     /// None: all.

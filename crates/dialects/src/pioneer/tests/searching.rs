@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vocabulary::{
-    ArchivedThreads, Call, FoundThread, Reply, SearchHit, SearchKind, SearchPage, SearchQuery,
+    ArchivedThreads, Call, FoundThread, Reply, SearchKind, SearchPage, SearchQuery, TextHit,
     Timestamp, WorkspaceId,
 };
 
@@ -46,7 +46,7 @@ fn results_have_the_thread_and_its_places() {
     let page = SearchPage {
         threads: vec![FoundThread {
             thread: thread(),
-            hits: vec![SearchHit {
+            hits: vec![TextHit {
                 kind: SearchKind::Title,
                 turn: None,
                 item: None,

@@ -18,7 +18,7 @@ pub struct ThreadSearchParams {
     pub updated_since: Option<i64>,
     /// Unix seconds.
     pub updated_until: Option<i64>,
-    /// By its own name, or as `provider/model`.
+    /// By its own name, or with its provider and a slash before it.
     pub model: Option<String>,
     /// None: all.
     pub kinds: Option<Vec<ThreadSearchKind>>,

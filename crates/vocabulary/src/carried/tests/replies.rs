@@ -9,12 +9,12 @@ use crate::{
     IndexingProgress, InspectedSkill, ItemId, LibraryReply, ListedFile, ListedKind, LiveItem,
     McpFile, McpLayer, McpReply, McpSnapshot, Member, MemberReply, MessagePage, OpenAsk,
     PermissionOffer, Placement, PlannedCall, ProviderStatus, ReadFile, ReasoningKind, Reply,
-    RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, SearchHit, SearchKind,
+    RestoreAction, RiskCode, Role, RunningTurn, SandboxInForce, SandboxMode, SearchKind,
     SearchPage, Section, SectionAppearance, SectionId, Seq, SignedIn, Skill, SkillChange,
     SkillChangeKind, SkillFault, SkillLook, SkillReport, SkillText, SkillTier, SlashCommand,
-    Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId, Thread, ThreadCard,
-    ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree, Trigger, TurnId,
-    TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
+    Standing, StartedTurn, Status, SteeredTurn, SummaryDetail, TenantId, TextHit, Thread,
+    ThreadCard, ThreadPage, ThreadSettings, ThreadView, Timestamp, Title, Touched, Tree, Trigger,
+    TurnId, TurnOutcome, TurnPage, UploadedFile, UserInput, Verbosity, WorkspaceId,
 };
 
 pub fn thread() -> Thread {
@@ -195,7 +195,7 @@ fn of_threads() -> Vec<Reply> {
         Reply::Search(Box::new(SearchPage {
             threads: vec![FoundThread {
                 thread: thread(),
-                hits: vec![SearchHit {
+                hits: vec![TextHit {
                     kind: SearchKind::Agent,
                     turn: Some(turn.clone()),
                     item: Some(item.clone()),
