@@ -139,7 +139,8 @@ async fn searches(threads: u64) -> Outcome<()> {
         "{texts} texts indexed, {:?} each",
         since.elapsed() / u32::try_from(texts)?
     );
-    let kinds: [(&str, fn(&mut Words) -> String); 7] = [
+    type QueryKind = (&'static str, fn(&mut Words) -> String);
+    let kinds: [QueryKind; 7] = [
         ("the most usual word", |_| word(0)),
         ("usual words", |it| word(it.rank() % 200)),
         ("rare words", |it| word(5_000 + it.rank() % 30_000)),

@@ -237,7 +237,8 @@ fn each_word(text: &str, mut tell: impl FnMut(Range<usize>, bool)) {
     for (at, letter) in text.char_indices() {
         let is_letter = is_of_word(letter);
         let is_alone = is_letter && !letter.is_ascii() && is_word_by_itself(letter);
-        if (!is_letter && !(start.is_some() && is_mark(letter))) || is_alone {
+        let goes_on = is_letter || start.is_some() && is_mark(letter);
+        if !goes_on || is_alone {
             if let Some(start) = start.take() {
                 tell(start..at, is_mixed);
             }

@@ -46,7 +46,7 @@ impl TreeThread {
     /// list.
     pub fn of_written(thread: &str) -> serde_json::Result<Option<Self>> {
         let read: WrittenThread = serde_json::from_str(thread)?;
-        Ok((!read.card.ephemeral).then(|| Self {
+        Ok((!read.card.ephemeral).then_some(Self {
             id: read.card.id,
             client_id: read.card.client_id,
             title: read.title.text,

@@ -10,9 +10,12 @@ use super::spelling::{SERVERS_MAX, parse_server};
 const CONFIG_BYTES_MAX: usize = 256 * 1024;
 const OUTER: &str = "mcpServers";
 
+/// A server by its name, or what is wrong with it.
+type PortableServer = (String, Result<McpServer, String>);
+
 /// The servers by name, each as it is understood or with what is wrong with it. No value is repeated: it
 /// may be a key.
-pub fn parse_portable(text: &str) -> Result<Vec<(String, Result<McpServer, String>)>, String> {
+pub fn parse_portable(text: &str) -> Result<Vec<PortableServer>, String> {
     if text.len() > CONFIG_BYTES_MAX {
         return Err(format!("it has more than {CONFIG_BYTES_MAX} bytes"));
     }

@@ -111,7 +111,8 @@ pub(super) async fn what_was_said_is_found_by_its_words(store: &SharedStore) {
         change(&mut query);
         query
     };
-    let cases: [(fn(&mut SearchQuery), &[(u128, u64)]); 8] = [
+    type SearchCase<'a> = (fn(&mut SearchQuery), &'a [(u128, u64)]);
+    let cases: [SearchCase<'_>; 8] = [
         (|it| it.archived = ArchivedThreads::Only, &[(5802, 2)]),
         (|it| it.updated_until = Some(Timestamp(5801)), &[(5801, 2)]),
         (|it| it.updated_since = Some(Timestamp(5802)), &[(5802, 2)]),

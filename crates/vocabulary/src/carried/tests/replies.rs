@@ -188,7 +188,7 @@ fn of_threads() -> Vec<Reply> {
         Reply::Thread(Box::new(thread())),
         Reply::View(view()),
         Reply::Threads(ThreadPage {
-            threads: vec![thread().into()],
+            threads: vec![thread()],
             next: Some("n".to_owned()),
             back: Some("b".to_owned()),
         }),
@@ -201,7 +201,7 @@ fn of_threads() -> Vec<Reply> {
                     item: Some(item.clone()),
                     at: Timestamp(1),
                     snippet: "… a word".to_owned(),
-                    matches: vec![6..10],
+                    matches: std::iter::once(6..10).collect(),
                 }],
                 more_hits: 2,
             }],
