@@ -112,7 +112,7 @@ function applyOpened(state: State, method: string, params: unknown, opened: Thre
   editThread(state, thread.id, touched, known => {
     known.settings = {
       cwd: opened.cwd, approvalPolicy: opened.approvalPolicy, model: opened.model, modelProvider: opened.modelProvider, effort: opened.reasoningEffort,
-      activePermissionProfile: opened.activePermissionProfile, sandbox: opened.sandbox.type, mode: known.settings?.mode ?? 'code',
+      activePermissionProfile: opened.activePermissionProfile, sandbox: opened.sandbox.type, mode: known.settings?.mode ?? null,
     }
   })
   // What still waits is asked again after this answer; what does not is over.

@@ -61,7 +61,7 @@ export interface ThreadState {
   stale: boolean
 }
 
-export type Settings = Pick<CodexThreadSettings, 'cwd' | 'approvalPolicy' | 'model' | 'modelProvider' | 'effort' | 'activePermissionProfile'> & { sandbox: string; mode: 'plan' | 'code' }
+export type Settings = Pick<CodexThreadSettings, 'cwd' | 'approvalPolicy' | 'model' | 'modelProvider' | 'effort' | 'activePermissionProfile'> & { sandbox: string; /** Null until the server has said it. */ mode: 'plan' | 'code' | null }
 
 export type AskBody =
   | { kind: 'command'; params: RequestApproval }

@@ -130,6 +130,13 @@ export function endTurn(state: State, threadId: string, wire: WireTurn, touched:
   })
   editThread(state, threadId, touched, thread => {
     if (thread.runningTurn === wire.id) thread.runningTurn = null
+    // One that is only listened to keeps nothing of turns that are over.
+    if (thread.loaded === 'no') {
+      for (const id of thread.turns.get(wire.id)?.itemIds ?? []) thread.items.delete(id)
+      thread.turns.delete(wire.id)
+      thread.turnOrder = thread.turnOrder.filter(id => id !== wire.id)
+      thread.orphans = new Map()
+    }
     for (const id of thread.turns.get(wire.id)?.itemIds ?? []) {
       const item = thread.items.get(id)
       // A command in the background goes on after its turn; texts do not.

@@ -1,0 +1,8 @@
+// What lies over the page on small screens, and the sheets that come and go.
+class Layout {
+  navOpen = $state(false)
+  panelOpen = $state(false)
+  palette = $state<string | null>(null)
+  help = $state(false)
+}
+export const layout = new Layout()
