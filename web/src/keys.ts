@@ -12,7 +12,7 @@ import { archive, forkThread, pin } from './thread/actions'
 import { renaming } from './thread/renaming.svelte'
 import { stopping } from './thread/stopping.svelte'
 import { transcripts } from './thread/transcripts.svelte'
-import { menus } from './ui/menus.svelte'
+import { menus } from './ui/menus'
 
 let typedAt = -Infinity
 let leader = 0

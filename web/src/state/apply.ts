@@ -108,7 +108,8 @@ function applyOpened(state: State, method: string, params: unknown, opened: Thre
   const asked = params as { excludeTurns?: boolean | null; initialTurnsPage?: unknown }
   if (opened.initialTurnsPage) openThread(state, thread, [...opened.initialTurnsPage.data].reverse(), opened.initialTurnsPage.nextCursor, touched)
   else if (method === 'thread/start' || !asked.excludeTurns) openThread(state, thread, thread.turns, null, touched)
-  else editThread(state, thread.id, touched, () => undefined)
+  // The page was left out, because something happened while it was read; the turns are listed next, and none of the old ones counts.
+  else editThread(state, thread.id, touched, known => { if (asked.initialTurnsPage) known.turnOrder = known.turnOrder.filter(id => id === known.runningTurn) })
   editThread(state, thread.id, touched, known => {
     known.settings = {
       cwd: opened.cwd, approvalPolicy: opened.approvalPolicy, model: opened.model, modelProvider: opened.modelProvider, effort: opened.reasoningEffort,

@@ -157,6 +157,13 @@ class Session {
     return loading
   }
 
+  /** Takes turns back, and has what is left. */
+  async revert(params: Calls['thread/revert']['params']): Promise<void> {
+    await this.callInto('thread/revert', params)
+    this.#heard.delete(params.threadId)
+    await this.load(params.threadId)
+  }
+
   async #load(id: string): Promise<void> {
     try {
       this.#heard.add(id)

@@ -7,9 +7,16 @@ class Signal { n = $state(0) }
 export const state = emptyState()
 const signals = new Map<string, Signal>()
 
+/** What is made inside of a `$derived` is not tracked by it; a root of its own makes it everybody's. */
+function newSignal(): Signal {
+  let signal!: Signal
+  $effect.root(() => { signal = new Signal() })
+  return signal
+}
+
 export function watch(key: string): void {
   let signal = signals.get(key)
-  if (!signal) signals.set(key, signal = new Signal())
+  if (!signal) signals.set(key, signal = newSignal())
   void signal.n
 }
 

@@ -48,6 +48,7 @@ export function prependTurns(state: State, threadId: string, newestFirst: WireTu
     thread.turnOrder = [...ids, ...thread.turnOrder.filter(id => !listed.has(id))]
     thread.olderCursor = nextCursor
     thread.loaded = 'tail'
+    thread.stale = false
   })
 }
 
