@@ -1,9 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { begin, box, rest, say, tab, world, type Tab, type World } from './world'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { begin, box, rest, say, shots, tab, world, type Tab, type World } from './world'
 
 let of: World
 const tabs: Tab[] = []
 beforeAll(async () => { of = await world('/deep/below/') })
+// A picture of what a failed test saw; and no tab is left to disturb the next one.
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await tabs.at(-1)?.page.screenshot({ path: join(shots, `failed-${task.name.slice(0, 30).replace(/\W+/g, '-')}.png`) })
+  for (const one of tabs.splice(0)) await one.close()
+})
 afterAll(async () => { for (const one of tabs) await one.close(); await of?.end() })
 async function open(path = ''): Promise<Tab> { const one = await tab(of, {}, path); tabs.push(one); return one }
 

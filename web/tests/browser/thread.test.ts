@@ -1,9 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { begin, box, rest, say, tab, world, type Tab, type World } from './world'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { begin, box, rest, say, shots, tab, world, type Tab, type World } from './world'
 
 let of: World
 const tabs: Tab[] = []
 beforeAll(async () => { of = await world() })
+// A picture of what a failed test saw; and no tab is left to disturb the next one.
+afterEach(async ({ task }) => {
+  if (task.result?.state === 'fail') await tabs.at(-1)?.page.screenshot({ path: join(shots, `failed-${task.name.slice(0, 30).replace(/\W+/g, '-')}.png`) })
+  for (const one of tabs.splice(0)) await one.close()
+})
 afterAll(async () => { for (const one of tabs) await one.close(); await of?.end() })
 
 async function open(...args: Parameters<typeof tab> extends [World, ...infer R] ? R : never): Promise<Tab> {
@@ -134,6 +141,7 @@ describe('a thread', () => {
     expect(await thought.locator('.parts').count()).toBe(0)
     await thought.getByRole('button').click()
     await thought.locator('.parts').waitFor()
+    rmSync(join(of.project, 'rehearsal-notes.md'), { force: true })
     await say(page, 'show me a file edit')
     await rest(page, 2)
     await page.locator('tr.add').first().waitFor()

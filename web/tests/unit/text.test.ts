@@ -54,6 +54,20 @@ describe('cut', () => {
   })
 })
 
+describe('a paragraph without an end', () => {
+  const words = Array.from({ length: 20_000 }, (_, i) => `w${i}`).join(' ')
+  it('is drawn in parts, the same ones however it came, and none is lost', () => {
+    const whole = new Growing().grow(words)
+    expect(whole.length).toBeGreaterThan(10)
+    expect(Math.max(...whole.map(piece => piece.source.length))).toBeLessThanOrEqual(8192)
+    expect(whole.map(piece => piece.source).join('')).toBe(words)
+    const growing = new Growing()
+    let last = whole
+    for (let end = 997; end < words.length + 997; end += 997) last = growing.grow(words.slice(0, end))
+    expect(last).toEqual(whole)
+  })
+})
+
 describe('heal', () => {
   it('closes what is open', () => {
     expect(heal('a **bold')).toBe('a **bold**')

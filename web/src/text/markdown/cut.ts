@@ -41,6 +41,22 @@ export function cuts(text: string, from = 0): number[] {
   return found
 }
 
+/** A paragraph longer than this is drawn in parts: laying out one of a hundred thousand characters anew for each word would hold up the page. */
+const PARAGRAPH_MAX = 8192
+const PLAIN = /^[\p{L}\p{N}"'(“‘]/u
+
+/** Where such a paragraph is parted: behind a blank, outside of code and of bold words. Null where it is short, or no plain paragraph. */
+function partOf(text: string, start: number): number | null {
+  if (text.length - start <= PARAGRAPH_MAX || !PLAIN.test(text.slice(start, start + 2)) || LIST.test(text.slice(start, start + 12))) return null
+  const head = text.slice(start, start + PARAGRAPH_MAX)
+  if (head.includes('\n|') || head.includes('```')) return null
+  for (let at = head.lastIndexOf(' '); at > PARAGRAPH_MAX / 2; at = head.lastIndexOf(' ', at - 1)) {
+    const before = head.slice(0, at)
+    if ((before.split('`').length - 1) % 2 === 0 && (before.split('**').length - 1) % 2 === 0 && !/\[[^\]]*$/.test(before)) return start + at + 1
+  }
+  return null
+}
+
 /** A text that grows: settled pieces, and a tail that may still change. */
 export class Growing {
   #starts: number[] = [0]
@@ -51,8 +67,8 @@ export class Growing {
     if (!text.startsWith(this.#text.length < 4096 ? this.#text : this.#text.slice(-1))) this.#starts = [0]
     if (text.length < this.#text.length) this.#starts = [0]
     this.#text = text
-    const last = this.#starts.at(-1)!
-    this.#starts.push(...cuts(text, last))
+    this.#starts.push(...cuts(text, this.#starts.at(-1)))
+    for (let part = partOf(text, this.#starts.at(-1)!); part !== null; part = partOf(text, part)) this.#starts.push(part)
     return this.#starts.map((start, i) => ({ start, source: text.slice(start, this.#starts[i + 1] ?? text.length) }))
   }
 }
