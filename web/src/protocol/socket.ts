@@ -25,8 +25,9 @@ interface Waiting { resolve(result: unknown): void; reject(error: Error): void }
 
 const RETRY_MIN_MS = 300
 const RETRY_MAX_MS = 15_000
-const HEARTBEAT_MS = 20_000
-const SILENCE_MS = 10_000
+const BEAT_MS = 5_000
+const SILENCE_MS = 20_000
+const PATIENCE_MS = 10_000
 
 export class Socket {
   #socket: WebSocket | null = null
@@ -34,7 +35,8 @@ export class Socket {
   #nextId = 1
   #attempt = 0
   #retry: ReturnType<typeof setTimeout> | undefined
-  #heartbeat: ReturnType<typeof setTimeout> | undefined
+  #heartbeat: ReturnType<typeof setInterval> | undefined
+  #silentFor = 0
   #ready = false
   #everReady = false
   #closed = false
@@ -69,7 +71,7 @@ export class Socket {
   close(): void {
     this.#closed = true
     clearTimeout(this.#retry)
-    clearTimeout(this.#heartbeat)
+    clearInterval(this.#heartbeat)
     this.#socket?.close()
   }
 
@@ -106,7 +108,7 @@ export class Socket {
       this.#ready = true
       this.#everReady = true
       this.#attempt = 0
-      this.#beat()
+      this.#watchOver()
       this.events.state('live', null)
       this.events.ready(hello.userAgent)
     } catch {
@@ -122,7 +124,7 @@ export class Socket {
 
   #heard(text: string): void {
     this.events.frame?.('in', text)
-    this.#beat()
+    this.#silentFor = 0
     const frame = JSON.parse(text) as { id?: number; method?: string; params?: unknown; result?: unknown; error?: { code: number; message: string }; emittedAtMs?: number }
     if (frame.method !== undefined) {
       if (frame.id !== undefined) this.events.request(frame.id, frame.method, frame.params)
@@ -137,21 +139,21 @@ export class Socket {
   }
 
   /** A socket may die without a word: after a silence it is asked for something small, and given up when nothing comes. */
-  #beat(): void {
-    clearTimeout(this.#heartbeat)
-    if (!this.#ready) return
-    this.#heartbeat = setTimeout(() => {
-      const socket = this.#socket
-      this.#ask('collaborationMode/list', {}).catch(() => undefined)
-      this.#heartbeat = setTimeout(() => socket?.close(), SILENCE_MS)
-    }, HEARTBEAT_MS)
+  #watchOver(): void {
+    clearInterval(this.#heartbeat)
+    this.#silentFor = 0
+    this.#heartbeat = setInterval(() => {
+      this.#silentFor += BEAT_MS
+      if (this.#silentFor === SILENCE_MS) this.#ask('collaborationMode/list', {}).catch(() => undefined)
+      if (this.#silentFor >= SILENCE_MS + PATIENCE_MS) this.#socket?.close()
+    }, BEAT_MS)
   }
 
   async #lost(): Promise<void> {
     const wasReady = this.#ready
     this.#socket = null
     this.#ready = false
-    clearTimeout(this.#heartbeat)
+    clearInterval(this.#heartbeat)
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
     for (const one of waiting) one.reject(new Disconnected())
