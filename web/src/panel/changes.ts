@@ -3,9 +3,12 @@ import type { ThreadState, Turn } from '../state/model'
 import { fileDiff, filesOf, type FileDiff } from '../text/diff'
 import { relativeTo } from '../words/format'
 
+/** So far back is looked for one. */
+const TURNS_MAX = 40
+
 /** The newest turn that changed something, and its files. */
 export function changesOf(thread: ThreadState, cwd: string): { turn: Turn | null; files: FileDiff[] } {
-  for (const id of [...thread.turnOrder].reverse()) {
+  for (const id of thread.turnOrder.slice(-TURNS_MAX).reverse()) {
     const turn = thread.turns.get(id)
     if (!turn) continue
     const files = turn.diff !== null ? filesOf(turn.diff) : fromItems(thread, turn, cwd)

@@ -4,7 +4,7 @@ import type { Calls, Notices, Requests, Thread, ThreadOpened } from '../protocol
 import { applyAsk, closeAsks, resolveAsk } from './apply/asks'
 import { completeItem, growItem, patchItem, replaceAttempt, startItem } from './apply/items'
 import { closeThread, listThreads, patchRow, setRow } from './apply/library'
-import { editThread, openThread, prependTurns, settingsOf, startTurn, endTurn, editTurn } from './apply/threads'
+import { editThread, forgetOldest, openThread, prependTurns, settingsOf, startTurn, endTurn, editTurn } from './apply/threads'
 import type { State } from './model'
 import { LIBRARY, eventKey, threadKey, type Touched } from './touched'
 
@@ -13,12 +13,15 @@ export type Input =
   | { kind: 'request'; id: number; method: string; params: unknown }
   | { kind: 'answer'; method: string; params: unknown; result: unknown }
   | { kind: 'answering'; askId: number; words: string | null }
+  /** The reader is at the end of a long thread. */
+  | { kind: 'forget'; threadId: string }
 
 export function apply(state: State, input: Input, touched: Touched): void {
   switch (input.kind) {
     case 'notice': return applyNotice(state, input.method, input.params, input.emittedAtMs, touched)
     case 'request': return applyAsk(state, input.id, input.method as keyof Requests, input.params, touched)
     case 'answer': return applyAnswer(state, input.method as keyof Calls, input.params, input.result, touched)
+    case 'forget': { editThread(state, input.threadId, touched, forgetOldest); return }
     case 'answering': return resolveAsk(state, input.askId, input.words === null ? 'open' : 'answering', input.words, touched)
   }
 }

@@ -3,7 +3,7 @@ import type { Account, Calls, Model, PermissionProfileSummary, Thread, ThreadSec
 import { frames } from '../protocol/frames.svelte'
 import { Disconnected, RpcError, Socket, type SocketState } from '../protocol/socket'
 import { knowsRequest } from './apply/asks'
-import { FROM_THE_TAIL } from './apply/threads'
+import { FROM_THE_TAIL, ITEMS_MAX } from './apply/threads'
 import type { Ask } from './model'
 import { outbox, type Unsent } from './outbox.svelte'
 import { Pump, screenSchedule } from './pump'
@@ -175,6 +175,11 @@ class Session {
       this.#heard.delete(id)
       if (!(error instanceof Disconnected)) this.loadError[id] = error instanceof Error ? error.message : String(error)
     }
+  }
+
+  /** The reader is at the end: what lies far above need not be kept. */
+  forgetOld(id: string): void {
+    if ((state.threads.get(id)?.items.size ?? 0) > ITEMS_MAX) this.#pump.push({ kind: 'forget', threadId: id })
   }
 
   async loadOlder(id: string): Promise<void> {

@@ -23,22 +23,29 @@ export function isQuiet(item: Item): boolean {
   }
 }
 
+/** Rows of turns that are over: they change no more, and a thread may have thousands. */
+const settled = new WeakMap<Turn, TranscriptRow[]>()
+
 export function rowsOf(thread: ThreadState, asks: Ask[], unsent: string[]): TranscriptRow[] {
-  const rows: Bare[] = []
+  const asked = new Map<string, Ask[]>()
+  for (const ask of asks) asked.set(ask.turnId, [...(asked.get(ask.turnId) ?? []), ask])
+  const rows: TranscriptRow[] = []
   for (const turnId of thread.turnOrder) {
     const turn = thread.turns.get(turnId)
-    if (turn) turnRows(rows, thread, turn, asks.filter(ask => ask.turnId === turnId))
+    if (!turn) continue
+    const mine = asked.get(turnId)
+    const known = mine ? undefined : settled.get(turn)
+    const own = known ?? turnRows(thread, turn, mine ?? [])
+    if (!known && !mine && turn.status !== 'inProgress') settled.set(turn, own)
+    for (const row of own) rows.push(row)
   }
-  for (const clientId of unsent) rows.push({ key: `unsent:${clientId}`, turnId: null, type: 'unsent', clientId })
-  return rows.map((row, i) => ({
-    ...row,
-    first: rows[i - 1]?.turnId !== row.turnId || row.turnId === null,
-    last: rows[i + 1]?.turnId !== row.turnId || rows[i + 1]?.type === 'end' || rows[i + 1]?.type === 'working',
-  }) as TranscriptRow)
+  for (const clientId of unsent) rows.push({ key: `unsent:${clientId}`, turnId: null, type: 'unsent', clientId, first: true, last: true })
+  return rows
 }
 
-function turnRows(rows: Bare[], thread: ThreadState, turn: Turn, asks: Ask[]): void {
+function turnRows(thread: ThreadState, turn: Turn, asks: Ask[]): TranscriptRow[] {
   const turnId = turn.id
+  const rows: Bare[] = []
   const placed = new Set<number>()
   for (const itemId of turn.itemIds) {
     const item = thread.items.get(itemId)
@@ -51,6 +58,7 @@ function turnRows(rows: Bare[], thread: ThreadState, turn: Turn, asks: Ask[]): v
   }
   for (const ask of asks) if (!placed.has(ask.id)) rows.push({ key: `ask:${ask.id}`, turnId, type: 'ask', askId: ask.id })
   rows.push(turn.status === 'inProgress' ? { key: `working:${turnId}`, turnId, type: 'working' } : { key: `end:${turnId}`, turnId, type: 'end' })
+  return rows.map((row, i) => ({ ...row, first: i === 0, last: i >= rows.length - 2 }) as TranscriptRow)
 }
 
 function addItem(rows: Bare[], item: Item, turnId: string): void {

@@ -82,5 +82,5 @@ export async function begin(page: Page, text: string): Promise<void> {
 
 /** As many turns as this are over, and none runs. */
 export async function rest(page: Page, turns = 1): Promise<void> {
-  await page.waitForFunction(count => document.querySelectorAll('[data-row=end]').length >= count && !document.querySelector('[data-row=working]'), turns)
+  await page.waitForFunction(count => { const log = document.querySelector('[role=log]'); return log !== null && Number(log.getAttribute('data-ended')) >= count && log.getAttribute('aria-busy') === 'false' }, turns)
 }

@@ -4,7 +4,7 @@ import { emptyThread, emptyTurn, type Settings, type State, type ThreadState, ty
 import { itemKey, threadKey, type Touched } from '../touched'
 import { knownBody } from './items'
 
-/** A thread of more items than this forgets its oldest turns; they can be read again. */
+/** A thread of more items than this may forget its oldest turns while its reader is at the end; they can be read again. */
 export const ITEMS_MAX = 1500
 
 export function editThread(state: State, id: string, touched: Touched, edit: (thread: ThreadState) => void): ThreadState {
@@ -100,12 +100,11 @@ export function startTurn(state: State, threadId: string, wire: WireTurn, atMs: 
   })
   editThread(state, threadId, touched, thread => {
     thread.runningTurn = wire.id
-    if (thread.items.size > ITEMS_MAX) forgetOldest(thread)
   })
 }
 
 /** Only whole turns go, and never the last two: paging begins again at the newest of those that went. */
-function forgetOldest(thread: ThreadState): void {
+export function forgetOldest(thread: ThreadState): void {
   let dropped = 0
   while (thread.items.size > ITEMS_MAX * 0.8 && dropped < thread.turnOrder.length - 2) {
     const turn = thread.turns.get(thread.turnOrder[dropped] ?? '')
