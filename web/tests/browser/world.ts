@@ -12,7 +12,8 @@ export const shots = process.env['SHOTS'] ?? join(tmpdir(), 'dragoman-shots')
 
 export interface World { served: Served; browser: Browser; home: string; project: string; restart(): Promise<void>; kill(): Promise<void>; end(): Promise<void> }
 
-/** A server of its own in directories of its own. With DRAGOMAN_PAGE the page is the one that the server itself serves there. */
+/** A server of its own in directories of its own. DRAGOMAN_PAGE, as `http://127.0.0.1:{port}/`, is the page that the server serves itself; else dist is served beside it. */
+export const ownPage = process.env['DRAGOMAN_PAGE'] ?? null
 export async function world(base = '/'): Promise<World> {
   if (binary === '') throw new Error('DRAGOMAN_BIN names the server to test against')
   const root = mkdtempSync(join(tmpdir(), 'dragoman-web-'))
@@ -27,6 +28,7 @@ export async function world(base = '/'): Promise<World> {
   const { port } = child
   const target = { host: '127.0.0.1', port }
   const served = await serve(target, base)
+  if (ownPage !== null) served.url = ownPage.replace('{port}', String(port))
   const browser = await chromium.launch({ executablePath: chrome, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run'] })
   const kill = async () => { child.process.kill('SIGKILL'); await child.gone }
   return {
