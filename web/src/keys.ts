@@ -52,6 +52,8 @@ function modKey(event: KeyboardEvent): boolean {
     case 'k': layout.palette = layout.palette === null ? '' : null; return true
     case 'j': nextAsk(event.shiftKey ? -1 : 1); return true
     case 'b': prefs.setSidebar(!prefs.sidebarOpen); return true
+    // Pressed twice, the browser's own.
+    case 'f': if (openId() === null || layout.find || event.shiftKey) return false; layout.find = true; return true
     case '.': { const id = openId(); if (id) toggleMode(id); return id !== null }
     default: return false
   }

@@ -4,5 +4,6 @@ class Layout {
   panelOpen = $state(false)
   palette = $state<string | null>(null)
   help = $state(false)
+  find = $state(false)
 }
 export const layout = new Layout()

@@ -15,6 +15,7 @@ const LIST_LIMIT = 100
 const LIST_PAGES_MAX = 10
 const HEARD_MAX = 64
 const RELIST_MS = 15_000
+const ANSWERS_MAX = 3
 export { PINNED } from './ids'
 
 class Session {
@@ -29,6 +30,7 @@ class Session {
   loadError = $state<Record<string, string>>({})
   #heard = new Set<string>()
   #open: string | null = null
+  #given = new Map<number, { result: unknown; words: string; times: number }>()
   #loading = new Map<string, Promise<void>>()
   #socket: Socket
   #pump = new Pump(state, tell, screenSchedule)
@@ -47,7 +49,7 @@ class Session {
       notice: (method, params, emittedAtMs) => {
         this.#pump.push({ kind: 'notice', method, params, emittedAtMs }, method === 'item/agentMessage/delta' ? undefined : () => this.#afterNotice(method, params))
       },
-      request: (id, method, params) => { if (knowsRequest(method)) this.#pump.push({ kind: 'request', id, method, params }) },
+      request: (id, method, params) => { if (knowsRequest(method)) this.#asked(id, method, params) },
       frame: (direction, text) => frames.keep(direction, text),
     })
   }
@@ -202,6 +204,7 @@ class Session {
 
   #afterNotice(method: string, params: unknown): void {
     for (const hear of this.#clients) hear(method, params)
+    if (method === 'serverRequest/resolved') this.#given.delete((params as { requestId: number }).requestId)
     const { threadId } = (params ?? {}) as { threadId?: string }
     if (!threadId) return
     if (method === 'thread/started') void this.#listen(threadId)
@@ -273,10 +276,23 @@ class Session {
     }
   }
 
-  /** It counts as given with `serverRequest/resolved`; an ask that is open after a reconnect is asked again. */
+  /**
+   * It counts as given with `serverRequest/resolved`. What is asked again although it was answered did not arrive, because the connection
+   * was lost or not yet listening: it is sent again, a few times at most.
+   */
   answer(ask: Ask, result: unknown, words: string): void {
-    if (this.#socket.answer(ask.id, result)) this.#pump.push({ kind: 'answering', askId: ask.id, words })
-    else toasts.fail('Not connected. The question is asked again when the server is back.')
+    this.#given.set(ask.id, { result, words, times: 0 })
+    this.#socket.answer(ask.id, result)
+    this.#pump.push({ kind: 'answering', askId: ask.id, words })
+  }
+
+  #asked(id: number, method: string, params: unknown): void {
+    this.#pump.push({ kind: 'request', id, method, params })
+    const given = this.#given.get(id)
+    if (!given) return
+    if (given.times++ >= ANSWERS_MAX) { this.#given.delete(id); return }
+    this.#socket.answer(id, given.result)
+    this.#pump.push({ kind: 'answering', askId: id, words: given.words })
   }
 
   /** Runs a call for its effect; a refusal is told in the server's words. */

@@ -80,6 +80,25 @@ describe('a phone', () => {
   })
 })
 
+describe('finding', () => {
+  it('words in a thread, in a turn that lies far above', async () => {
+    const { page, troubles } = await open()
+    await begin(page, 'echo the needle lies here')
+    await rest(page)
+    for (let turn = 2; turn <= 16; turn++) { await say(page, `echo hay ${'more hay '.repeat(30)}`); await rest(page, turn) }
+    await page.reload()
+    await page.locator('.prose', { hasText: 'hay' }).first().waitFor()
+    await page.locator('[role=log]').focus()
+    await page.keyboard.press('Control+f')
+    await page.getByLabel('Find in this thread').fill('needle lies')
+    await page.getByText(/of 2/).waitFor()
+    await page.locator('.prose', { hasText: 'the needle lies here' }).waitFor()
+    await page.keyboard.press('Escape')
+    expect(await page.getByLabel('Find in this thread').count()).toBe(0)
+    expect(troubles).toEqual([])
+  })
+})
+
 describe('the keyboard alone', () => {
   it('finds a thread, answers an ask, and shows its keys', async () => {
     const { page } = await open()

@@ -181,6 +181,11 @@ describe('a thread', () => {
     await page.getByRole('button', { name: 'More', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Pin', exact: true }).click()
     await page.locator('.ws', { hasText: 'Pinned' }).waitFor()
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Move to…' }).click()
+    await page.getByLabel('Name of a new section').fill('Garden')
+    await page.keyboard.press('Enter')
+    await page.locator('.ws', { hasText: 'Garden' }).waitFor()
     const url = page.url()
     await page.getByRole('button', { name: 'Fork' }).last().click()
     await page.waitForFunction(before => location.href !== before, url)
@@ -194,7 +199,7 @@ describe('a thread', () => {
     await page.getByRole('menuitem', { name: 'Delete…' }).click()
     await page.getByRole('button', { name: 'Delete for good' }).click()
     await page.getByText('Deleted for good.').waitFor()
-    expect(await page.locator('.ws', { hasText: 'Pinned' }).count()).toBe(0)
+    expect(await page.locator('.ws', { hasText: 'Garden' }).count()).toBe(0)
   })
 
   it('edits a message and sends it again', async () => {
