@@ -14,16 +14,16 @@ export const policy = (host: string) => [
   "base-uri 'none'", "form-action 'none'", "frame-src 'none'", "frame-ancestors 'none'", "object-src 'none'", "require-trusted-types-for 'script'", 'trusted-types svelte-trusted-html',
 ].join('; ')
 
-export interface Served { url: string; /** Cuts every socket that is open now. */ cut(): void; /** While true, new sockets are turned away. */ down: boolean; close(): Promise<void> }
+export interface Served { url: string; /** Cuts every socket that is open now. */ cut(): void; /** While true, new sockets are turned away. */ down: boolean; /** While true, nobody is let in. */ refuse: boolean; close(): Promise<void> }
 
 /** `base` is the path under which the page lies, with a slash at both ends. */
 export async function serve(target: { host: string; port: number }, base = '/'): Promise<Served> {
   const sockets = new Set<Socket>()
-  const served: Served = { url: '', cut: () => { for (const socket of sockets) socket.destroy() }, down: false, close: async () => undefined }
+  const served: Served = { url: '', cut: () => { for (const socket of sockets) socket.destroy() }, down: false, refuse: false, close: async () => undefined }
   const http = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://x').pathname)
     if (!path.startsWith(base)) { response.writeHead(404).end(); return }
-    if (path === `${base}codex`) { response.writeHead(served.down ? 503 : 400).end(); return }
+    if (path === `${base}codex`) { response.writeHead(served.refuse ? 401 : served.down ? 503 : 400).end(); return }
     const file = join(dist, normalize(path === base ? 'index.html' : path.slice(base.length)))
     if (!file.startsWith(dist) || !existsSync(file) || !statSync(file).isFile()) { response.writeHead(404).end(); return }
     response.writeHead(200, {
@@ -33,7 +33,7 @@ export async function serve(target: { host: string; port: number }, base = '/'):
     createReadStream(file).pipe(response)
   })
   http.on('upgrade', (request: IncomingMessage, socket: Socket) => {
-    if (served.down || new URL(request.url ?? '/', 'http://x').pathname !== `${base}codex`) { socket.destroy(); return }
+    if (served.down || served.refuse || new URL(request.url ?? '/', 'http://x').pathname !== `${base}codex`) { socket.destroy(); return }
     const upstream = connect(target.port, target.host, () => {
       const headers = Object.entries(request.headers).filter(([name]) => name !== 'origin' && name !== 'host').map(([name, value]) => `${name}: ${String(value)}`)
       upstream.write(`GET /codex HTTP/1.1\r\nhost: ${target.host}:${target.port}\r\n${headers.join('\r\n')}\r\n\r\n`)

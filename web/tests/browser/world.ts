@@ -59,7 +59,7 @@ export async function tab(of: World, options: BrowserContextOptions = {}, path =
   page.setDefaultTimeout(15_000)
   const troubles: string[] = []
   const origin = new URL(of.served.url).origin
-  page.on('console', message => { if (message.type() === 'error' && !/WebSocket connection|ERR_CONNECTION|status of 503/.test(message.text())) troubles.push(message.text()) })
+  page.on('console', message => { if (message.type() === 'error' && !/WebSocket connection|ERR_CONNECTION|status of (?:503|401)/.test(message.text())) troubles.push(message.text()) })
   page.on('pageerror', error => troubles.push(String(error.stack ?? error)))
   page.on('request', request => { if (!/^(?:blob|data):/.test(request.url()) && new URL(request.url()).origin !== origin) troubles.push(`asked for ${request.url()}`) })
   await page.goto(of.served.url + path)
