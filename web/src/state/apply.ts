@@ -13,6 +13,8 @@ export type Input =
   | { kind: 'request'; id: number; method: string; params: unknown }
   | { kind: 'answer'; method: string; params: unknown; result: unknown }
   | { kind: 'answering'; askId: number; words: string | null }
+  /** Threads that are in no list any more. */
+  | { kind: 'gone'; threadIds: string[] }
   /** The reader is at the end of a long thread. */
   | { kind: 'forget'; threadId: string }
 
@@ -21,6 +23,7 @@ export function apply(state: State, input: Input, touched: Touched): void {
     case 'notice': return applyNotice(state, input.method, input.params, input.emittedAtMs, touched)
     case 'request': return applyAsk(state, input.id, input.method as keyof Requests, input.params, touched)
     case 'answer': return applyAnswer(state, input.method as keyof Calls, input.params, input.result, touched)
+    case 'gone': { for (const id of input.threadIds) closeThread(state, id, touched); return }
     case 'forget': { editThread(state, input.threadId, touched, forgetOldest); return }
     case 'answering': return resolveAsk(state, input.askId, input.words === null ? 'open' : 'answering', input.words, touched)
   }

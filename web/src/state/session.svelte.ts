@@ -102,7 +102,7 @@ class Session {
     const open = this.#open
     await Promise.allSettled([
       open === null ? undefined : this.load(open),
-      this.relist().then(() => { this.listed = true }),
+      this.relist(true).then(() => { this.listed = true }),
       this.call('model/list', {}).then(page => { this.models = page.data }),
       this.call('permissionProfile/list', {}).then(page => { this.profiles = page.data }),
       this.call('account/read', {}).then(answer => { this.account = answer.account }),
@@ -115,17 +115,22 @@ class Session {
     this.sections = (await this.call('threadSection/list', {})).data
   }
 
-  /** The newest threads; those that run or wait are listened to, because what they ask is only told to who listens. */
-  async relist(): Promise<void> {
+  /** The newest threads; those that run or wait are listened to, because what they ask is only told to who listens. `all` of them after a connection. */
+  async relist(all = false): Promise<void> {
     if (!this.#socket.ready) return
     let cursor: string | null = null
-    const pages = this.listed ? 1 : LIST_PAGES_MAX
-    for (let n = 0; n < pages; n++) {
+    // Only what was known before can be gone: a thread may begin while the list is read.
+    const missing = new Set([...state.rows.values()].filter(row => !row.archived).map(row => row.id))
+    for (let n = 0; n < (all ? LIST_PAGES_MAX : 1); n++) {
       const page: Calls['thread/list']['result'] = await this.callInto('thread/list', { sortKey: 'recency_at', limit: LIST_LIMIT, cursor })
-      for (const thread of page.data) if (isActive(thread)) void this.#listen(thread.id)
+      for (const thread of page.data) {
+        missing.delete(thread.id)
+        if (isActive(thread)) void this.#listen(thread.id)
+      }
       cursor = page.nextCursor
       if (cursor === null) break
     }
+    if (all && cursor === null && missing.size > 0) this.#pump.push({ kind: 'gone', threadIds: [...missing] })
   }
 
   async listArchived(): Promise<void> {

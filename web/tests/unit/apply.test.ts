@@ -67,6 +67,16 @@ describe('items', () => {
   })
 })
 
+describe('the list', () => {
+  it('forgets a thread that is gone, and all that was known of it', () => {
+    const state = fold(story('approved-command').inputs)
+    const ids = [...state.rows.keys()]
+    apply(state, { kind: 'gone', threadIds: ids }, new Set())
+    expect(state.rows.size).toBe(0)
+    expect(state.threads.size).toBe(0)
+  })
+})
+
 describe('asks', () => {
   it('wait until they are resolved, and keep what this page answered', () => {
     const { inputs } = story('approved-command')
