@@ -1,5 +1,5 @@
 // The keys of the page. Single letters count only outside of text fields and menus, and can be switched off.
-import { allow, deny } from './asks/answers'
+import { allow, deny, scopesOf } from './asks/answers'
 import { isComposing, isTextField, keyCounts } from './asks/guard'
 import { visibleForMs } from './asks/inview'
 import { composing } from './composer/composing.svelte'
@@ -83,7 +83,7 @@ function askKey(event: KeyboardEvent): boolean {
     inTextField: false, menuOpen: menus.open > 0, composing: isComposing(event), modified: false, repeated: event.repeat,
     visibleForMs: visibleForMs(ask.id), sinceTypedMs: performance.now() - typedAt,
   })
-  if (!counts) return true
+  if (!counts || (key === 'a' && !scopesOf(ask).includes('thread'))) return true
   event.preventDefault()
   if (key === 'n') deny(ask)
   else allow(ask, key === 'a' ? 'thread' : 'once')

@@ -94,7 +94,7 @@ describe('under a base path', () => {
 
   it('does not move under a reader while it streams', async () => {
     const { page } = await open()
-    await begin(page, 'show me a long stream')
+    await begin(page, 'stream 3000')
     await rest(page)
     await say(page, 'slow 400')
     await page.locator('.prose', { hasText: 'w5' }).last().waitFor()

@@ -14,7 +14,6 @@ describe('what others wrote', () => {
     const { page, troubles } = await open()
     await begin(page, 'echo <img src=x onerror="window.bad=1"><script>window.bad=1</script> [go](javascript:window.bad=1) ![p](https://evil.invalid/p.png) [ok](https://example.com/a)')
     await rest(page)
-    await page.waitForTimeout(300)
     expect(await page.evaluate(() => (window as { bad?: number }).bad)).toBeUndefined()
     expect(await page.locator('.prose script, .prose img').count()).toBe(0)
     expect(await page.locator('.prose a').evaluateAll(links => links.map(link => link.getAttribute('href')))).toEqual(['https://evil.invalid/p.png', 'https://example.com/a'])
@@ -26,6 +25,9 @@ describe('what others wrote', () => {
     expect(troubles).toEqual([])
   })
 })
+
+/** The turn is over, or waits for a person. */
+const settled = (page: Tab['page']) => page.waitForFunction(() => document.querySelector('.askcard') !== null || Number(document.querySelector('[role=log]')?.getAttribute('data-ended')) > 0)
 
 const scenes: [name: string, hash: string, words: string | null, options: Parameters<typeof tab>[1]][] = [
   ['first-run-light', '#/new', null, { colorScheme: 'light', viewport: { width: 1389, height: 868 } }],
@@ -46,8 +48,9 @@ describe('every scene', () => {
   for (const [name, hash, words, options] of scenes) {
     it(`${name}: has no finding of axe, and no error`, async () => {
       const { page, troubles, close } = await tab(of, { ...options, bypassCSP: true }, hash)
-      if (words !== null) await begin(page, words)
-      await page.waitForTimeout(1500)
+      await page.locator('.conn[data-state=live]').waitFor({ state: 'attached' })
+      if (words !== null) { await begin(page, words); await settled(page) }
+      await page.waitForFunction(() => document.getAnimations().every(one => one.playState !== 'running' || one.effect?.getTiming().iterations === Infinity))
       await page.screenshot({ path: join(shots, `${name}.png`) })
       await page.addScriptTag({ content: AxeSource.source })
       const found = await page.evaluate(async () => {
