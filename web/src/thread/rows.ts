@@ -103,7 +103,7 @@ export function workLine(item: Item): { verb: string; what: string } {
   if (body.type === 'imageView') return { verb: 'Looked at', what: body.path }
   if (body.type !== 'dynamicToolCall') return { verb: body.type, what: '' }
   const input = (body.arguments ?? {}) as Record<string, unknown>
-  const what = input['filePath'] ?? input['path'] ?? input['pattern'] ?? input['query'] ?? input['url'] ?? input['name'] ?? ''
+  const what = input['filePath'] ?? input['path'] ?? input['pattern'] ?? input['query'] ?? input['url'] ?? input['skillName'] ?? input['name'] ?? ''
   const verb = { read: 'Read', readMany: 'Read', webFetch: 'Opened', fetch: 'Opened', skill: 'Loaded' }[body.tool] ?? (workKind(item) === 'search' ? 'Searched' : body.tool)
   return { verb, what: typeof what === 'string' ? what : JSON.stringify(what) }
 }
