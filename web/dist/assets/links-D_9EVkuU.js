@@ -1,0 +1,1 @@
+function e(e){try{let t=new URL(e);return t.protocol===`http:`||t.protocol===`https:`||t.protocol===`mailto:`?t.href:null}catch{return null}}function t(e,t){let n=new URL(e);return n.host!==``&&!t.includes(n.host)?n.host:null}var n=/^data:image\/(?:png|jpeg|webp|gif|avif);base64,/i;function r(e){return n.test(e)?e:null}export{e as n,r,t};
