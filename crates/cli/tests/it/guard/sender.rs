@@ -25,6 +25,25 @@ fn without_the_token_nothing_but_health_answers() {
             assert_eq!(status, 401);
             ensure!(text.contains("missing or invalid bearer token"), "{text}");
         }
+        // The page has no secret; what it speaks to is as closed to it as to others.
+        let browser = ["accept: text/html", "origin: null"];
+        let (status, text) = raw::ask(door.main(), "GET /", &browser[..1]).await?;
+        assert_eq!(status, 200);
+        ensure!(
+            text.contains("content-security-policy: default-src 'none'"),
+            "{text}"
+        );
+        assert_eq!(raw::ask(door.main(), "GET /icon.svg", &[]).await?.0, 200);
+        assert_eq!(
+            raw::ask(door.main(), "GET /icon.svg", &browser[1..])
+                .await?
+                .0,
+            403
+        );
+        assert_eq!(
+            raw::ask(door.main(), "GET /codex", &browser[..1]).await?.0,
+            401
+        );
         let bearer = format!("authorization: Bearer {SECRET}");
         assert_eq!(door.upgrade("/ws", &[&bearer]).await?, 101);
         assert_eq!(
