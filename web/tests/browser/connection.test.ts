@@ -82,10 +82,10 @@ describe('under a base path', () => {
     expect(await page.getByText('Kept. It is sent').count()).toBe(0)
   })
 
-  it.skipIf(ownPage !== null)('says that it needs its link when it is not let in', async () => {
+  it.skipIf(ownPage !== null)('says that it is not let in', async () => {
     of.served.refuse = true
     const { page, troubles } = await open()
-    await page.getByText('This page needs its link.').waitFor()
+    await page.getByText('This browser is not let in.').waitFor()
     of.served.refuse = false
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.locator('.conn[data-state=live]').waitFor()
