@@ -39,13 +39,11 @@ pub fn check(files: &[String]) -> anyhow::Result<Vec<Finding>> {
 fn source(path: &String) -> Option<(&String, &str)> {
     let name = path.strip_prefix("web/")?;
     let is_source = |source: &&str| match source.ends_with('/') {
-        true => name.starts_with(**source),
-        false => name == **source,
+        true => name.starts_with(*source),
+        false => name == *source,
     };
-    SOURCES
-        .iter()
-        .any(|source| is_source(&source))
-        .then_some((path, name))
+    let found = SOURCES.iter().find(is_source);
+    found.map(|_| (path, name))
 }
 
 fn hex(bytes: &[u8]) -> String {
