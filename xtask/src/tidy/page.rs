@@ -38,12 +38,12 @@ pub fn check(files: &[String]) -> anyhow::Result<Vec<Finding>> {
 
 fn source(path: &String) -> Option<(&String, &str)> {
     let name = path.strip_prefix("web/")?;
-    let is_source = |source: &&str| match source.ends_with('/') {
-        true => name.starts_with(*source),
-        false => name == *source,
+    let is_source = |source: &str| match source.ends_with('/') {
+        true => name.starts_with(source),
+        false => name == source,
     };
-    let found = SOURCES.iter().find(is_source);
-    found.map(|_| (path, name))
+    let is_one = SOURCES.into_iter().any(is_source);
+    is_one.then_some((path, name))
 }
 
 fn hex(bytes: &[u8]) -> String {
