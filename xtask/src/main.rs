@@ -6,6 +6,7 @@ mod coverage;
 mod escape;
 mod eval;
 mod fuzz;
+mod page;
 mod peers;
 mod prompt;
 mod run;

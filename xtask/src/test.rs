@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 
 use crate::escape::{self, Bubblewrap};
+use crate::page::{self, PagePackages};
 use crate::peers::{Location, Peers};
 use crate::run::{cargo, root, succeed, works};
 use crate::tidy;
@@ -14,13 +15,14 @@ use crate::tidy;
 type Stage = (&'static str, fn(&mut Help) -> anyhow::Result<()>);
 
 /// Cheap ones first: a forgotten `cargo fmt` should not cost a build.
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 8] = [
     ("fmt", |_| fmt()),
     ("tidy", |_| tidy::check()),
     ("clippy", clippy),
     ("tests", tests),
     ("escape", |_| escape()),
     ("live", live),
+    ("page", page),
     ("doctests", |_| doctests()),
 ];
 
@@ -35,11 +37,13 @@ struct Help {
     coming: Option<Peers>,
     here: Vec<Location>,
     bubblewrap: Option<Bubblewrap>,
+    page: Option<PagePackages>,
 }
 
 impl Help {
     fn call(&mut self) -> anyhow::Result<()> {
         self.bubblewrap = Some(Bubblewrap::begin());
+        self.page = Some(PagePackages::begin());
         self.coming = Some(Peers::begin()?);
         Ok(())
     }
@@ -135,6 +139,14 @@ fn live(help: &mut Help) -> anyhow::Result<()> {
         return Ok(());
     }
     succeed(nextest(LIVE).envs(peers.iter().map(|(name, folder)| (name, folder))))
+}
+
+/// The web page by itself; what it is served with is tested with the server.
+fn page(help: &mut Help) -> anyhow::Result<()> {
+    if let Some(packages) = help.page.take() {
+        packages.finish()?;
+    }
+    page::test()
 }
 
 fn has_nextest() -> bool {
