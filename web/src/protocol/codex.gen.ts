@@ -140,6 +140,12 @@ export type ThreadSearchTextRange = { "start": number; "end": number }
 export type LoginAccountResponse = { "type": "apiKey" } | { "type": "chatgpt"; "loginId": string; "authUrl": string }
 export type CancelLoginAccountResponse = { "status": CancelLoginAccountStatus }
 export type CancelLoginAccountStatus = "canceled" | "notFound"
+export type DragomanSearchResponse = { "data": Array<DragomanSearchResult>; "nextCursor": string | null; "indexing": IndexingState | null }
+export type DragomanSearchResult = { "thread": Thread; "hits": Array<DragomanSearchHit>; "moreHits": number }
+export type DragomanSearchHit = { "kind": SearchTextKind; "turnId": string | null; "itemId": string | null; "createdAt": number; "snippet": string; "matches": Array<SearchTextRange> }
+export type SearchTextKind = "title" | "user" | "agent" | "command" | "path"
+export type SearchTextRange = { "start": number; "end": number }
+export type IndexingState = { "done": number; "total": number }
 export type Page12 = { "data": Array<Grant>; "nextCursor": string | null }
 export type Grant = { "id": string; "what": string; "key": string; "scope": GrantScope; "grantedAt": number; "grantedBy": string | null }
 export type GrantScope = "turn" | "session" | "workspace"
@@ -215,6 +221,8 @@ export type ThreadSettingsUpdateParams = { "threadId": string; "model"?: string 
 export type PermissionProfileListParams = { "cursor"?: string | null; "limit"?: number | null }
 export type ThreadRevertParams = { "threadId": string; "beforeTurnId": string; "restoreFiles"?: boolean | null }
 export type ThreadSearchParams = { "searchTerm": string; "cursor"?: string | null; "limit"?: number | null; "sortKey"?: ThreadSortKey | null; "sortDirection"?: SortDirection | null; "archived"?: boolean | null; "sourceKinds"?: Array<string> | null }
+export type DragomanSearchParams = { "searchTerm": string; "cwd"?: OneOrMany | null; "archived"?: ArchivedChoice | null; "updatedSince"?: number | null; "updatedUntil"?: number | null; "agent"?: string | null; "model"?: string | null; "kinds"?: Array<SearchTextKind> | null; "threadId"?: string | null; "limit"?: number | null; "cursor"?: string | null }
+export type ArchivedChoice = "exclude" | "include" | "only"
 export type GrantParams = { "threadId": string; "what": string; "scope": GrantScope }
 export type ConfigValueWriteParams = { "keyPath": string; "value": unknown; "filePath"?: string | null; "expectedVersion"?: string | null }
 export type ConfigBatchWriteParams = { "edits": Array<ConfigEdit>; "filePath"?: string | null; "expectedVersion"?: string | null }
@@ -292,6 +300,7 @@ export interface Calls {
   "thread/revert": { params: ThreadRevertParams; result: ThreadReadResponse }
   "thread/delete": { params: ThreadParams; result: Empty }
   "thread/search": { params: ThreadSearchParams; result: ThreadSearchResponse }
+  "dragoman/search": { params: DragomanSearchParams; result: DragomanSearchResponse }
   "dragoman/grants/list": { params: ThreadParams; result: Page12 }
   "dragoman/grants/revoke": { params: GrantParams; result: Empty }
   "config/read": { params: unknown; result: ConfigReadResponse }

@@ -80,12 +80,6 @@ export class Socket {
     return await this.#ask(method, params) as Calls[M]['result']
   }
 
-  /** A method that the published schema of this build may not have: see `protocol/extra.ts`. */
-  async callByName(method: string, params: unknown): Promise<unknown> {
-    if (!this.#ready) throw new Disconnected()
-    return await this.#ask(method, params)
-  }
-
   /** Whether it could be put on the wire. */
   answer(id: number, result: unknown): boolean {
     if (!this.#ready) return false

@@ -25,8 +25,6 @@ class Session {
   sections = $state<ThreadSection[]>([])
   account = $state<Account | null>(null)
   listed = $state(false)
-  /** Methods of ours that this server has; asked once per connection, when somebody wants them. */
-  extras = $state<Record<string, boolean>>({})
   loadError = $state<Record<string, string>>({})
   #heard = new Set<string>()
   #open: string | null = null
@@ -79,26 +77,9 @@ class Session {
     return result
   }
 
-  /** Whether this server has a method of ours that older ones lack. */
-  async has(method: string, probe: unknown): Promise<boolean> {
-    const known = this.extras[method]
-    if (known !== undefined) return known
-    try {
-      await this.#socket.callByName(method, probe)
-      this.extras[method] = true
-    } catch (error) {
-      if (error instanceof Disconnected) return false
-      this.extras[method] = !(error instanceof RpcError && (error.code === -32601 || error.code === -32004))
-    }
-    return this.extras[method] ?? false
-  }
-
-  callByName(method: string, params: unknown): Promise<unknown> { return this.#socket.callByName(method, params) }
-
   async #catchUp(): Promise<void> {
     this.#heard.clear()
     this.#loading.clear()
-    this.extras = {}
     const open = this.#open
     await Promise.allSettled([
       open === null ? undefined : this.load(open),
