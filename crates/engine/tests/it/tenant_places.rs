@@ -106,7 +106,7 @@ async fn a_directory_of_somebody_else_is_refused_like_one_that_is_not_there() {
         directory: WorkspaceDirectory::Given(south.card.directory),
     };
     let refusal = house.call_as(&north, Call::Library(given)).await;
-    assert_eq!(refusal.expect_err("refused").why, Why::invalid("directory"));
+    assert_eq!(refusal.expect_err("refused").why, Why::invalid("path"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -77,11 +77,11 @@ mod tests {
         }}"#;
         let parsed = parse_portable(text).expect("understood");
         let names: Vec<&str> = parsed.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["docs", "old", "web"]);
+        assert_eq!(names, ["docs", "web", "old"]);
         let transports = parsed
             .into_iter()
             .map(|(_, server)| server.expect("a server").transport);
-        let [docs, old, web] = transports.collect::<Vec<_>>().try_into().expect("three");
+        let [docs, web, old] = transports.collect::<Vec<_>>().try_into().expect("three");
         assert!(matches!(docs, McpTransport::Stdio { command, .. } if command == "npx"));
         assert!(matches!(old, McpTransport::Sse { .. }));
         assert!(matches!(web, McpTransport::Http { .. }));
@@ -98,7 +98,7 @@ mod tests {
         let text =
             r#"{"mcpServers": {"good": {"command": "x"}, "bad": {"command": 7, "env": "hush"}}}"#;
         let parsed = parse_portable(text).expect("read");
-        let (bad, good) = (&parsed[0].1, &parsed[1].1);
+        let (good, bad) = (&parsed[0].1, &parsed[1].1);
         let wrong = bad.as_ref().expect_err("no command");
         assert!(
             wrong.contains("command") && !wrong.contains("hush"),

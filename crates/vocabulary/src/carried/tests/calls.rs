@@ -356,7 +356,7 @@ fn every_call_comes_back() {
     calls.extend(of_files().map(|call| Call::Files { thread, call }));
     calls.extend(super::directories::calls());
     calls.extend(super::orders::calls());
-    all_come_back(&calls, 44, |call| match call {
+    all_come_back(&calls, 45, |call| match call {
         Call::ListThreads(_) => 0,
         Call::CreateThread(_) => 1,
         Call::GetThread { .. } => 2,

@@ -498,7 +498,7 @@ fn every_reply_comes_back() {
     replies.extend(of_files().map(Reply::Files));
     replies.extend(super::directories::replies());
     replies.extend(super::orders::replies());
-    all_come_back(&replies, 30, |reply| match reply {
+    all_come_back(&replies, 31, |reply| match reply {
         Reply::Done => 0,
         Reply::Thread(_) => 1,
         Reply::View(_) => 2,
