@@ -23,6 +23,7 @@ cargo xtask <command>
 
   test                       everything that decides whether a change lands
   escape                     try to get out of the sandbox, in every mode, as root and as a user
+  page                       the web page's own tests
   peers                      install the servers that the live tests talk to
   catalog                    gather limits, prices and ends of the models of the catalog anew
   catalog --check            only look whether they are whole and how old they are
@@ -46,6 +47,7 @@ cargo xtask <command>
   bench                      measure the server as it is shipped; prints one table
   bench --quick --json FILE  smaller numbers of everything, and the table as JSON
   bench echo stream          only these rows
+  bench search               how long a search takes, and what its index costs
   bench checkpoints          snapshots and restores beside tar and a git shadow repository
   help                       this page
 ";
@@ -69,6 +71,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
     match command.as_str() {
         "test" => test::run(rest),
         "escape" => escape::run(rest),
+        "page" => page::run(rest),
         "peers" => peers::run(rest),
         "catalog" => catalog::run(rest),
         "tidy" => tidy::run(rest),
@@ -85,7 +88,7 @@ fn dispatch(arguments: &[String]) -> anyhow::Result<()> {
             Ok(())
         }
         unknown => anyhow::bail!(
-            "there is no command `{unknown}`; there are test, peers, catalog, tidy, transcripts, \
+            "there is no command `{unknown}`; there are test, page, peers, catalog, tidy, transcripts, \
              coverage, schemas, prompt, eval, soak, fuzz, bench, help"
         ),
     }
@@ -99,7 +102,7 @@ mod tests {
     fn an_unknown_command_says_what_exists() {
         let error = dispatch(&["tset".to_owned()]).expect_err("no such command");
         assert!(error.to_string().contains(
-            "test, peers, catalog, tidy, transcripts, coverage, schemas, prompt, eval, soak, fuzz, bench"
+            "test, page, peers, catalog, tidy, transcripts, coverage, schemas, prompt, eval, soak, fuzz, bench"
         ));
     }
 }

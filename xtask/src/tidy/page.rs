@@ -29,7 +29,7 @@ pub fn check(files: &[String]) -> anyhow::Result<Vec<Finding>> {
         let data = fs::read(root().join(path)).with_context(|| format!("cannot read {path}"))?;
         whole.update(format!("{name}\0{}\n", hex(&Sha256::digest(data))));
     }
-    let what = "the page was changed since it was built: run `npm ci && npm run build` in web/";
+    let what = "the page was changed since it was built: run `npm install --no-save && npm run build` in web/";
     Ok(match kept.trim() == hex(&whole.finalize()) {
         true => Vec::new(),
         false => vec![Finding::error(KEPT, 1, what)],
