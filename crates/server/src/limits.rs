@@ -12,7 +12,8 @@ pub const AUTHENTICATE_MAX: Duration = Duration::from_secs(10);
 pub const READ_BUFFER_BYTES: usize = 2 << 10;
 pub const WRITE_BUFFER_BYTES: usize = 16 << 10;
 /// The longest message that goes out in one frame, and how long the frames are that a longer one is divided into.
-pub const UNFRAGMENTED_BYTES_MAX: usize = 1 << 20;
+/// There are simple clients that join no frames; what they ask for is rarely as long.
+pub const UNFRAGMENTED_BYTES_MAX: usize = 4 << 20;
 pub const FRAGMENT_BYTES: usize = 64 << 10;
 /// Events written before a flush.
 pub const EVENTS_PER_FLUSH: usize = 64;

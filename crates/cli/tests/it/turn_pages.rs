@@ -190,7 +190,7 @@ fn a_long_thread_is_resumed_with_every_turn_that_it_has() {
         for number in 0..112 {
             // The first are so long that what is told of them goes out in several frames.
             let words = if number < 4 {
-                "é ".repeat(60_000)
+                "é ".repeat(200_000)
             } else {
                 String::new()
             };

@@ -5,6 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 const READ_BYTES: usize = 64 << 10;
+const CONTINUATION: u8 = 0;
 const TEXT: u8 = 1;
 const CLOSE: u8 = 8;
 const PING: u8 = 9;
@@ -158,8 +159,10 @@ impl Socket {
         Ok(())
     }
 
-    /// Where the next text frame's payload lies in the buffer.
+    /// Where the next text message lies in the buffer.
     async fn payload(&mut self) -> anyhow::Result<std::ops::Range<usize>> {
+        // Of a message in several frames, those that have come.
+        let mut begun: Vec<u8> = Vec::new();
         loop {
             let Some((opcode, header, length)) = header(&self.buffer[self.start..]) else {
                 self.read().await?;
@@ -169,10 +172,20 @@ impl Socket {
                 self.read().await?;
                 continue;
             }
+            let is_last = self.buffer[self.start] & 0x80 != 0;
             let payload = self.start + header..self.start + header + length;
             self.start = payload.end;
             match opcode {
-                TEXT => return Ok(payload),
+                TEXT if is_last => return Ok(payload),
+                TEXT | CONTINUATION => {
+                    begun.extend_from_slice(&self.buffer[payload]);
+                    if is_last {
+                        let message = self.start..self.start + begun.len();
+                        self.buffer.splice(self.start..self.start, begun);
+                        self.start = message.end;
+                        return Ok(message);
+                    }
+                }
                 PING => {
                     let mut pong = Vec::new();
                     frame(&mut pong, PONG, &self.buffer[payload]);
