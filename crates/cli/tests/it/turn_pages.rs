@@ -188,9 +188,9 @@ fn a_long_thread_is_resumed_with_every_turn_that_it_has() {
         let thread = speaker.session.clone();
         // More messages than come with a thread, and not a whole number of pages.
         for number in 0..112 {
-            // The first are so long that what is told of them goes out in several frames.
-            let words = if number < 4 {
-                "é ".repeat(200_000)
+            // The last are so long that what is told of them goes out in several frames.
+            let words = if number >= 108 {
+                "é".repeat(300_000)
             } else {
                 String::new()
             };
