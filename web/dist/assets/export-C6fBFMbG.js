@@ -1,4 +1,4 @@
-import{F as e}from"./index-CXTpjakr.js";function t(e){let t=e.turns.map(e=>e.items.map(n).filter(Boolean).join(`
+import{F as e}from"./index-C6xJM4u0.js";function t(e){let t=e.turns.map(e=>e.items.map(n).filter(Boolean).join(`
 
 `));return`# ${e.name??`Thread`}\n\n*${e.cwd} · ${e.model} · ${new Date(e.createdAt*1e3).toISOString()}*\n\n${t.join(`
 
